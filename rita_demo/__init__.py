@@ -24,15 +24,14 @@ if TYPE_CHECKING:
     from rita_demo.scripting.evaluate import evaluate
     from rita_demo.scripting.judge import judge
     from rita_demo.scripting.memory import save_memory
-    from rita_demo.scripting.run import run
-    from rita_demo.scripting.run_result import RunResult
+    from rita_demo.scripting.run import RunResult, run
     from rita_demo.scripting.smallest_budget import smallest_budget
     from rita_demo.vlm.own_model import own_model
 else:
     # The first use of a name imports its module, so that "import rita_demo" loads no torch.
     _MODULES = {
         "Engine": "engine.engine",
-        "RunResult": "scripting.run_result",
+        "RunResult": "scripting.run",
         "evaluate": "scripting.evaluate",
         "judge": "scripting.judge",
         "load_runs": "evaluation.report.cells",

@@ -9,12 +9,12 @@ from rita_demo.process.text_columns import align_columns
 
 
 def add_models(commands: Commands) -> None:
-    add_command(commands, "models", _models, "the models that can be used here and now", "models")
+    add_command(commands, _models, "the models that can be used here and now", "models")
 
 
 def add_datasets(commands: Commands) -> None:
     about, example = "the datasets that are here, and what is missing", "datasets --data-root DIR"
-    parser = add_command(commands, "datasets", _datasets, about, example)
+    parser = add_command(commands, _datasets, about, example)
     help = "the folder that holds them (default: RITA_DATA, else ./data where it exists)"
     parser.add_argument("--data-root", metavar="DIR", type=Path, help=help)
 
@@ -26,14 +26,10 @@ def _models(_: argparse.Namespace) -> int:
     from rita_demo.vlm.catalogue import model_status
 
     rows = model_status()
-    lines = align_columns(
-        [
-            ["*" if row.ready else "", row.name, row.state, f"{row.entry.parameters / 1e6:.0f} M parameters"]
-            for row in rows
-        ]
-    )
+    sizes = [f"{row.entry.parameters / 1e6:.0f} M parameters" for row in rows]
+    lines = [["*" if row.ready else "", row.name, row.state, size] for row, size in zip(rows, sizes)]
     print(f"Device: {pick_device()}. Models (* can be used now):")
-    for line, row in zip(lines, rows):
+    for line, row in zip(align_columns(lines), rows):
         print(f"{line}\n     {row.entry.note} {row.entry.about}")
     print(
         """\

@@ -1,4 +1,5 @@
-"""The command ``explain``: attack one picture and defend it. Torch is imported when the model is loaded."""
+"""The commands ``explain``, attack one picture and defend it, and ``budget``, how much on one picture. Torch is imported when
+the model is loaded."""
 
 import argparse
 import sys
@@ -6,13 +7,13 @@ from pathlib import Path
 
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, add_command, check_writable, print_progress
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, check_writable, print_progress, usage_errors
 from rita_demo.cli.text_tables import run_table
 from rita_demo.data.vocabularies import duplicates
 from rita_demo.defences.registry import DEFENCES, usual
 from rita_demo.pipeline.run_request import OWN_OPTIONS, RunRequest
 from rita_demo.process.output_file import write_output
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import refuse_gone
 from rita_demo.scripting.own import attack_name, defence_names
 from rita_demo.settings import SETTINGS, parse_assignment
 
@@ -21,15 +22,10 @@ WORDS = ("classes", "vocabulary", "label", "target", "methods", "attack", "budge
 
 
 def add_explain(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "explain",
-        _explain,
-        "attack one picture and defend it",
-        "explain picture.jpg --classes cup,crab,cat --label cup",
-        "explain picture.jpg --vocabulary dtd --attack adaptive:rita --budget 2 --json result.json",
-        "explain other.jpg --vocabulary dtd --settings result.json --methods clip,rita",
-    )
+    examples = ["explain picture.jpg --classes cup,crab,cat --label cup"]
+    examples += ["explain picture.jpg --vocabulary dtd --attack adaptive:rita --budget 2 --json result.json"]
+    examples += ["explain other.jpg --vocabulary dtd --settings result.json --methods clip,rita"]
+    parser = add_command(commands, _explain, "attack one picture and defend it", *examples)
     add = parser.add_argument
     options.add_picture(parser)
     options.add_backbone(parser)
@@ -63,15 +59,13 @@ def run_request_of(args: argparse.Namespace) -> RunRequest:
     words["methods"] = defence_names(args.methods)
     if args.attack is not None:
         words["attack"] = attack_name(args.attack)
-    saved, changes = options.saved_settings(args), dict(parse_assignment(text) for text in args.assignments)
+    saved, changes = options.saved_settings(args), dict(map(parse_assignment, args.assignments))
     return RunRequest.parse(args.image, start=args.preset, saved=saved, changes=changes, **words)
 
 
 def _explain(args: argparse.Namespace) -> int:
-    try:
+    with usage_errors(args):
         request = run_request_of(args)
-    except SettingError as error:
-        args.usage_error(str(error))  # prints and exits with 2
     if again := duplicates(args.classes or ""):
         print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
     check_writable(args.json, args.arrays, args.html)
@@ -87,4 +81,44 @@ def _explain(args: argparse.Namespace) -> int:
     if args.html:
         write_output(args.html, scripting.page_html(engine, run).encode())
     print(run_table(run, Path(args.image).name))
+    return 0
+
+
+def add_budget(commands: Commands) -> None:
+    about = (
+        "Find the smallest strength at which an attacker who knows a defence makes its answer on a picture wrong, by "
+    )
+    about += "bisection. Beside it: the passes of the vision tower that all attacks took. A defence that stands may fall to a "
+    about += "better attack."
+    examples = ["budget picture.jpg --classes cup,crab,cat --label cup --methods clip,ensemble,rita"]
+    examples += ["budget picture.jpg --vocabulary dtd --methods rita --backbone embedded-robust --csv budgets.csv"]
+    help = "the smallest strength at which the attacker who knows breaks a defence"
+    parser = add_command(commands, _budget, help, *examples, about=about)
+    add = parser.add_argument
+    options.add_picture(parser)
+    help = f"{', '.join(DEFENCES)}; or FILE.py:NAME, your own"
+    add("--methods", metavar="M[,M]", default="clip,ensemble,rita", help=help)
+    add("--most", metavar="N", type=options.strength, default=32, help="the largest strength, in 1/255 (32)")
+    options.add_backbone(parser)
+    options.add_defence(parser)
+    options.add_settings(parser)
+    add("--out", help=argparse.SUPPRESS)
+    add("--csv", metavar="F", type=Path, help="write the table as CSV")
+
+
+def _budget(args: argparse.Namespace) -> int:
+    from rita_demo.scripting.smallest_budget import smallest_budget
+
+    methods = defence_names(args.methods)  # first: a setting may be its own
+    with usage_errors(args):
+        if args.out is not None:
+            refuse_gone("out of smallest_budget")
+        changes, saved = dict(map(parse_assignment, args.assignments)), options.saved_settings(args)
+    check_writable(args.csv)
+    same = {name: getattr(args, name) for name in ("classes", "vocabulary", "label", "most", "preset", "backbone")}
+    table = smallest_budget(args.image, methods=methods, report=ProgressLog(), settings=changes, saved=saved, **same)
+    print_progress("")
+    if args.csv:
+        write_output(args.csv, table.to_csv(lineterminator="\n").encode())
+    print(table.round(3).astype(object).where(table.notna(), "–").to_string())
     return 0

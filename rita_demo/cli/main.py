@@ -1,4 +1,4 @@
-"""The command line, ``python -m rita_demo COMMAND``: a command or two per file of this folder.
+"""The command line, ``python -m rita_demo COMMAND``: one to three commands per file of this folder.
 
 Exit status: 0 on success; 2 when the command line itself is wrong (an unknown option, a value outside its range);
 1, with one sentence on stderr, when a picture, a class name, a model or a file is wrong. Libraries that take seconds
@@ -9,21 +9,17 @@ import sys
 from collections.abc import Sequence
 
 import rita_demo
-from rita_demo.cli.available import add_datasets, add_models
-from rita_demo.cli.budget import add_budget
-from rita_demo.cli.compare import add_compare
-from rita_demo.cli.evaluate import add_evaluate
-from rita_demo.cli.explain import add_explain
-from rita_demo.cli.figures import add_figures
-from rita_demo.cli.judge import add_judge
-from rita_demo.cli.reproduce import add_reproduce
-from rita_demo.cli.rows import add_rows
-from rita_demo.cli.serve import add_open, add_serve
-from rita_demo.cli.tables import add_tables
+from rita_demo.cli import available, evaluate, explain, paper, serve, stored
 from rita_demo.cli.terminal import Parser, program, run_command
 
 #: Commands that a checkout has in ``tools/``, and an installed package no longer.
 MOVED = ("bench", "train")
+#: What adds each command, in the order of the help.
+COMMANDS = (
+    *(explain.add_explain, explain.add_budget, evaluate.add_evaluate, stored.add_rows, evaluate.add_judge),
+    *(stored.add_tables, stored.add_compare, paper.add_figures, paper.add_reproduce),
+    *(available.add_models, available.add_datasets, serve.add_serve, serve.add_open),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +37,6 @@ def build_parser() -> Parser:
     parser = Parser(prog=program(), description="See an attack on a vision-language model, and see RITA undo it.")
     parser.add_argument("--version", action="version", version=f"rita-demo {rita_demo.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    first = add_explain, add_budget, add_evaluate, add_rows, add_judge, add_tables, add_compare, add_figures
-    for add in (*first, add_reproduce, add_models, add_datasets, add_serve, add_open):
+    for add in COMMANDS:
         add(commands)
     return parser

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.pipeline.run_request import read_settings
@@ -25,13 +26,9 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
 
 
 def add_backbone(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--backbone",
-        default=environment.value("RITA_BACKBONE"),
-        type=backbone,
-        help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint; +VISION.pt behind it puts a robust vision tower "
-        "into that model (default: RITA_BACKBONE, else embedded)",
-    )
+    help = "embedded, ARCH:TAG of open_clip, or ARCH:checkpoint; +VISION.pt behind it puts a robust vision tower into that "
+    help += "model (default: RITA_BACKBONE, else embedded)"
+    parser.add_argument("--backbone", default=environment.value("RITA_BACKBONE"), type=backbone, help=help)
 
 
 def backbone(text: str) -> str:
@@ -62,26 +59,34 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments", help=help)
 
 
-def preset_name(text: str) -> str:
-    """The type of the option with a preset's name; a former one is refused."""
-    try:
-        refuse_gone(f"preset {text}")
-    except SettingError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    return text
-
-
 def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:
     """The settings of ``--settings``; read after own code is loaded, whose own settings may be among them."""
     return {} if args.settings is None else read_settings(args.settings)
 
 
+def option_type(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The type of an option: where ``parse`` raises a SettingError, the command line is wrong."""
+
+    def checked(text: str) -> Any:
+        try:
+            return parse(text)
+        except SettingError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return checked
+
+
+@option_type
 def strength(text: str) -> int:
-    """The type of an option that is a strength in 1/255, 4 or 4/255, from 1 on."""
-    try:
-        return replace(SETTINGS["budget"], name="a strength", low=1).parse(text)
-    except SettingError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    """A strength in 1/255, 4 or 4/255, from 1 on."""
+    return replace(SETTINGS["budget"], name="a strength", low=1).parse(text)
+
+
+@option_type
+def preset_name(text: str) -> str:
+    """A preset's name; a former one is refused."""
+    refuse_gone(f"preset {text}")
+    return text
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rita_demo.attacks.registry import get_attack
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, add_command
+from rita_demo.cli.terminal import Commands, add_command, usage_errors
 from rita_demo.defences.registry import validated
 from rita_demo.process.assets import HOME
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import DataError
 from rita_demo.scripting.own import attack_names, defence_names
 from rita_demo.settings import RECOMMENDED
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_serve(commands: Commands) -> None:
     examples = ("serve", "serve --port 8000 --data-root DIR", "serve --settings result.json")
-    parser = add_command(commands, "serve", _serve, "the page; the same as app.py", *examples)
+    parser = add_command(commands, _serve, "the page; the same as app.py", *examples)
     _add_page(parser)
     parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
     help = "an attack of your own, beside the others in the page's list; may be repeated"
@@ -31,7 +31,7 @@ def add_serve(commands: Commands) -> None:
 
 def add_open(commands: Commands) -> None:
     examples = ("open rita-run.zip", "open rita-run.zip --port 8000")
-    parser = add_command(commands, "open", _open, "the page with a run that was saved on it", *examples)
+    parser = add_command(commands, _open, "the page with a run that was saved on it", *examples)
     parser.add_argument("file", metavar="FILE.zip", type=Path, help="what the button “Save this run” saved")
     _add_page(parser)
 
@@ -47,24 +47,18 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
 
 def _load_own(args: argparse.Namespace, attacks: str = "") -> None:
     """Load own code for the page; a name is of one that is there anyway. Prints and exits with 2: it is not there."""
-    try:
+    with usage_errors(args):
         validated(defence_names(args.methods))
         for name in attack_names(attacks):
             get_attack(name)
-    except SettingError as error:
-        args.usage_error(str(error))
 
 
 def _serve(args: argparse.Namespace) -> int:
     _load_own(args, ",".join(args.attack))
     saved = options.saved_settings(args)
-    return serve_page(
-        host=args.host,
-        port=args.port,
-        backbone=args.backbone,
-        data_root=args.data_root,
-        settings=RECOMMENDED.replace(**saved) if saved else None,
-    )
+    settings = RECOMMENDED.replace(**saved) if saved else None
+    same = {name: getattr(args, name) for name in ("host", "port", "backbone", "data_root")}
+    return serve_page(**same, settings=settings)
 
 
 def _open(args: argparse.Namespace) -> int:

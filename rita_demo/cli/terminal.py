@@ -6,14 +6,15 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from rita_demo.process import environment
 from rita_demo.process.output_file import check_output
 from rita_demo.process.plugin_file import PluginError
-from rita_demo.records.errors import DemoError, did_you_mean, refuse_gone
+from rita_demo.records.errors import DemoError, SettingError, did_you_mean, refuse_gone
 
 SECONDS_BETWEEN_LINES = 60.0
 #: Of an output that cannot take more: a full disk, a pipe that its reader has closed, a terminal that is gone.
@@ -61,21 +62,31 @@ class Parser(argparse.ArgumentParser):
                 refuse_gone(word if word.startswith("--") else "")
         except DemoError as error:
             self.error(str(error))
-        found, unknown = super().parse_known_args(args, namespace)
+        known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             guess = did_you_mean(unknown[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}. {guess}".strip())
-        return found, unknown
+        return known, unknown
 
 
 def add_command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str, *examples: str, **options: Any
+    commands: Commands, run: Callable[[argparse.Namespace], int], help: str, *examples: str, about: str | None = None
 ) -> argparse.ArgumentParser:
-    """Add a command: ``run`` gets its arguments and returns the exit status; its help ends with ``examples``."""
+    """Add the command of a function, which gets its arguments and returns the exit status: ``_explain`` is ``explain``. Its help
+    begins with what it is ``about`` and ends with ``examples``."""
     epilog = "\n".join(["examples:", *(f"  {program()} {example}" for example in examples)])
-    parser = commands.add_parser(name, help=help, epilog=epilog, **options)
+    parser = commands.add_parser(run.__name__.strip("_"), help=help, epilog=epilog, description=about)
     parser.set_defaults(run=run, usage_error=parser.error)
     return parser
+
+
+@contextmanager
+def usage_errors(args: argparse.Namespace) -> Iterator[None]:
+    """A :class:`SettingError` is one of the command line: it is printed, and the program exits with 2."""
+    try:
+        yield
+    except SettingError as error:
+        args.usage_error(str(error))
 
 
 def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None = None) -> int:

@@ -11,28 +11,16 @@ def run_table(run: Run, title: str) -> str:
     """A run in about fifteen lines: every method's answer and the threat model."""
     from rita_demo.pipeline.export import notes  # loads numpy
 
-    side, unknown = run.clean.picture.pixels.shape[0], list[str]()
+    side, names = run.clean.picture.pixels.shape[0], run.class_prompts.names
+    lines = [f"{title}: {side} x {side} pixels, {len(names)} classes, {run.backbone.title} on {run.backbone.device}"]
+    lines += [*([run.backbone.note] if run.backbone.note else []), *run.clean.picture.notes]
     if words := sorted({word for row in run.class_prompts.unknown for word in row}):
-        shown = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
-        unknown = [f"Words that the model was not trained with, about which it can only guess: {shown}."]
-    lines = [
-        f"{title}: {side} x {side} pixels, {len(run.class_prompts.names)} classes, "
-        f"{run.backbone.title} on {run.backbone.device}",
-        *([run.backbone.note] if run.backbone.note else []),
-        *run.clean.picture.notes,
-        *unknown,
-        *notes(run),
-        "",
-        *align_columns(_rows(run)),
-        "",
-        *_footnotes(run),
-        *(f"{DEFENCES[method].title} has no answer. {fault}" for method, fault in run.faults.items()),
-        *run.threat_model.sentences,
-        f"Took {sum(run.seconds.values()):.1f} s ("
-        + ", ".join(f"{name} {value:.2f}" for name, value in run.seconds.items())
-        + ").",
-    ]
-    return "\n".join(lines)
+        text = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
+        lines.append(f"Words that the model was not trained with, about which it can only guess: {text}.")
+    lines += [*notes(run), "", *align_columns(_rows(run)), "", *_footnotes(run)]
+    lines += [f"{DEFENCES[method].title} has no answer. {fault}" for method, fault in run.faults.items()]
+    seconds = ", ".join(f"{name} {value:.2f}" for name, value in run.seconds.items())
+    return "\n".join([*lines, *run.threat_model.sentences, f"Took {sum(run.seconds.values()):.1f} s ({seconds})."])
 
 
 def _rows(run: Run) -> list[list[str]]:
@@ -66,20 +54,15 @@ def _verdict_cells(verdict: Verdict, prompts: ClassPrompts) -> list[str]:
 
 
 def _footnotes(run: Run) -> list[str]:
-    lines = []
+    lines, names, attack = [], run.class_prompts.names, run.attack
     if run.label_given:
-        lines.append(f"Right means: {run.class_prompts.names[run.label]} (given).")
-    elif run.attack is not None:
-        name = run.class_prompts.names[run.label]
-        lines.append(f"No true class was given; the attack moves away from {name}, CLIP's own answer.")
-    lines.append(
-        "Margin: best minus second-best probability; for RITA, by how much its class is the cheapest, "
-        "in cosine distance."
-    )
-    if run.attack is not None and run.attack.target is not None:
-        aim = run.class_prompts.names[run.attack.target]
-        lines.append(f"Fooled means: right before the attack, and now {aim}, the attack's target.")
-    if run.attack is not None:
-        moved = f"{run.attack.linf:g}/255"
-        lines.append(f"Pixels moved by at most {moved}; L2 norm {run.attack.l2:.2f}.")
+        lines.append(f"Right means: {names[run.label]} (given).")
+    elif attack is not None:
+        lines.append(f"No true class was given; the attack moves away from {names[run.label]}, CLIP's own answer.")
+    margin = "Margin: best minus second-best probability; for RITA, by how much its class is the cheapest, in cosine distance."
+    lines.append(margin)
+    if attack is not None and attack.target is not None:
+        lines.append(f"Fooled means: right before the attack, and now {names[attack.target]}, the attack's target.")
+    if attack is not None:
+        lines.append(f"Pixels moved by at most {attack.linf:g}/255; L2 norm {attack.l2:.2f}.")
     return lines

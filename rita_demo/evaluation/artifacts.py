@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,8 @@ Artifact = tuple[dict[str, Any], bytes]  # JSON about it, and half-precision fea
 
 
 class Artifacts:
-    """The artifacts of a run folder, or with None those that are given in ``known``; ``added``: the new ones, which
-    :meth:`write` stores.
-
-    Raises:
-        DataError: the file is damaged, or cannot be written.
-    """
+    """The artifacts of a run folder, or with None those in ``known``; ``added``: the new ones, which :meth:`write`
+    stores. Raises DataError: the file is damaged, or cannot be written."""
 
     def __init__(self, folder: Path | None, known: dict[Place, Artifact] | None = None) -> None:
         self.known, self.added, self._db = known or {}, dict[Place, Artifact](), None
@@ -51,8 +48,8 @@ class Artifacts:
     def find(self, place: str, item: DatasetItem) -> Artifact | None:
         """The artifact of a picture, if there is one."""
         key = (place, item.id, item.content)
-        if found := self.added.get(key) or self.known.get(key):
-            return found
+        if artifact := self.added.get(key) or self.known.get(key):
+            return artifact
         if self._db is None:
             return None
         sql = "SELECT about, data FROM artifacts WHERE place = ? AND picture = ? AND content = ?"
@@ -74,16 +71,13 @@ class Artifacts:
 
     def of_pictures(self, places: Iterable[str], items: Iterable[DatasetItem]) -> dict[Place, Artifact]:
         """What is known of some pictures, for another process."""
-        pairs = ((place, item) for item in items for place in places)
-        return {(p, i.id, i.content): found for p, i in pairs if (found := self.find(p, i)) is not None}
+        pairs = product(places, items)
+        return {(p, i.id, i.content): artifact for p, i in pairs if (artifact := self.find(p, i)) is not None}
 
 
 def read_artifacts(folder: Path, place: str) -> list[tuple[str, bytes]]:
-    """(picture, data) of the artifacts of a run folder at a place; none where they were deleted.
-
-    Raises:
-        DataError: the file is damaged.
-    """
+    """(picture, data) of the artifacts of a run folder at a place; none where they were deleted. Raises DataError: the file
+    is damaged."""
     path = folder / FILE
     if not path.is_file():
         return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -49,18 +49,9 @@ VIEW_BATCH = {"cuda": 16}
 DECIDED_AHEAD = 2000  # pictures times classes: their decisions stay in memory, 40 MB each with 1000 classes
 MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 Tuned = dict[TuningKey, tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
-
-
-@dataclass(frozen=True)
-class AttackOutcome:
-    """What the attack did: ``linf`` in 1/255 and ``l2`` of the 8-bit square; see ``AttackTrace``."""
-
-    linf: float = 0.0
-    l2: float = 0.0
-    fooled: bool = False
-    already_wrong: bool | None = None  # None without an attack
-    seconds: float = 0.0
-    gradient: float | None = None
+#: What an attack did, as artifacts keep it: ``linf`` in 1/255 and ``l2`` of the 8-bit square; see ``AttackTrace``.
+OUTCOME = ("linf", "l2", "fooled", "already_wrong", "gradient", "seconds")
+NO_ATTACK: Row = dict(zip(OUTCOME, (0.0, 0.0, False, None, None, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -68,17 +59,14 @@ class EncodedPicture:
     """The input of all methods: ``encoded_views.features`` (N, D) of unit length, read from half precision."""
 
     encoded_views: EncodedViews
-    attack_outcome: AttackOutcome
+    attack: Row  # ``OUTCOME``
     seconds: float  # of cutting and encoding the views, when they were made
 
 
 @dataclass(frozen=True)
 class PictureRequest:
-    """One picture of a run.
-
-    ``names``: the K classes. ``seed``: of this picture. ``attacked``: whether it arrives attacked. ``view_cell``: the
-    cell that defines attack and views, which all cells of the group share.
-    """
+    """One picture of a run. ``names``: the K classes. ``seed``: of this picture. ``attacked``: whether it arrives attacked.
+    ``view_cell``: the cell that defines attack and views, which all cells of the group share."""
 
     names: tuple[str, ...]
     item: DatasetItem
@@ -94,6 +82,12 @@ class PictureRequest:
             return None
         return (self.item.label + 1) % len(self.names) if target == NEXT_CLASS else self.names.index(target)
 
+    @property
+    def settings(self) -> Settings:
+        """Those of its attack and views: of the run with the seeds of this picture."""
+        cell = self.view_cell
+        return cell.attack_settings.replace(**{name: self.seed for name in SEEDS if name not in cell.fixed_seeds})
+
 
 @dataclass(frozen=True)
 class Places:
@@ -106,12 +100,10 @@ class Places:
 
     @classmethod
     def of(cls, cells: Sequence[Cell], pictures: PictureSet, model: ModelFacts, attacked: bool, memory: str) -> Places:
-        about = (pictures, model, memory)
-        attacks = ""
-        if attacked and cells[0].requested.attack != "none":
-            attacks = f"attacked/{planned_cells.attack_key(cells[0], *about)}"
-        prompts: dict[TuningKey, str] = {}
-        for cell in (one for one in cells if not DEFENCES[one.method].baseline):
+        about, prompts = (pictures, model, memory), dict[TuningKey, str]()
+        hit = attacked and cells[0].requested.attack != "none"
+        attacks = f"attacked/{planned_cells.attack_key(cells[0], *about)}" if hit else ""
+        for cell in (cell for cell in cells if not DEFENCES[cell.method].baseline):
             tuned = cell.settings.tuning_steps and cell.settings.tuning_loss != "none"
             small = 2 * prod((len(pictures.names), cell.settings.prompts, model.info.width)) <= MAX_BYTES
             place = f"tuned/{planned_cells.tuned_prompts_key(cell, *about)}" if tuned and small else ""
@@ -119,7 +111,7 @@ class Places:
         return cls(f"views/{planned_cells.views_key(cells[0], *about)}", attacks, prompts)
 
     def all(self) -> list[str]:
-        return [place for place in (self.views, self.attacks, *self.prompts.values()) if place]
+        return list(filter(None, (self.views, self.attacks, *self.prompts.values())))
 
 
 @dataclass
@@ -176,19 +168,14 @@ class PictureEvaluator:
         self.facts = ModelFacts(engine.info.name, engine.weights_key(), engine.info)
 
     def measure(self, group: Group, index: int) -> list[Row]:
-        """Answer the picture at a place of the stream by every cell of a group that lacks it; returns their rows. Where a
-        file of the user's own fails, the row has why instead of an answer. The caches move on.
-
-        Raises:
-            DataError: the picture cannot be used; the message names it.
-        """
+        """Answer the picture at a place of the stream by every cell of a group that lacks it; returns their rows. Where
+        a file of the user's own fails, the row has why instead of an answer. The caches move on. Raises DataError: the
+        picture cannot be used; the message names it."""
         self._prepare_ahead(group, index)
         self._decide_ahead(group, index)
         request, tuned, fault = group.request(index), Tuned(), None
-        item, label = request.item, request.names[request.item.label]
-        due = [state for state in group.states if index in state.missing]
+        due, first = [state for state in group.states if index in state.missing], group.states[0]
         # a cell whose attack uses the cache shares its views with no other cell
-        first = group.states[0]
         cache = first.cache if request.attacked and first.cell.attack_uses_cache else None
         try:
             encoded = self._encode(group, request, cache)
@@ -200,65 +187,48 @@ class PictureEvaluator:
                     tuned[key] = self._tune(group, request, encoded, state.cell)
             reads_pixels = any(DEFENCES[state.cell.method].reads_pixels for state in due)
             picture = self._deliver(group, request, cache)[0] if reads_pixels else None
+        item, target = request.item, "" if request.target is None else request.names[request.target]
+        shared = {"picture": item.id, "content": item.content, "place": index, "version": rita_demo.__version__}
+        shared |= {"label": request.names[item.label], "picture_seed": request.seed, "target": target}
         rows = []
         for state in due:
             row = fault or self._answer(request, encoded, picture, state, tuned, index)
             state.missing.discard(index)
-            rows.append(
-                row
-                | {
-                    "measurement": state.measurement,
-                    "picture": item.id,
-                    "content": item.content,
-                    "place": index,
-                    "seed": state.cell.seed,
-                    "version": rita_demo.__version__,
-                    "label": label,
-                    "picture_seed": request.seed,
-                    "attacked": request.attacked and state.cell.requested.attack != "none",
-                    "target": "" if request.target is None else request.names[request.target],
-                }
-            )
+            attacked = request.attacked and state.cell.requested.attack != "none"
+            own = {"measurement": state.measurement, "seed": state.cell.seed, "attacked": attacked}
+            rows.append(row | shared | own)
         return rows
 
     def _open(self, request: PictureRequest) -> Picture:
         """The clean square of a picture. Raises DemoError: it cannot be used."""
-        square = self._settings(request).square
-        return open_picture(request.item.source(), square=square, side=self.engine.info.side)
+        return open_picture(request.item.source, square=request.settings.square, side=self.engine.info.side)
 
     def _deliver(
         self, group: Group, request: PictureRequest, cache: CacheState | None, clean: Picture | None = None
-    ) -> tuple[Picture, AttackOutcome]:
-        """The square that the methods get, attacked unless nothing is: read, or attacked now and kept.
-
-        ``cache``: RITA's, for the attack that uses it. ``clean``: the clean square, if it is open.
-        """
+    ) -> tuple[Picture, Row]:
+        """The square that the methods get, attacked unless nothing is: read, or attacked now and kept. ``cache``: for the attack
+        that uses it. ``clean``: the clean square, if it is open."""
         clean, item = clean or self._open(request), request.item
         if not (place := group.places[request.attacked].attacks):
-            return clean, AttackOutcome()
+            return clean, NO_ATTACK
         if (stored := group.artifacts.find(place, item)) is not None:
             side = clean.pixels.shape[0]  # never resampled
-            return open_picture(stored[1], square="model", side=side), AttackOutcome(**stored[0])
+            return open_picture(stored[1], square="model", side=side), stored[0]
         class_prompts = self.engine.encode_classes(request.names, request.view_cell.requested)
         cache = self._carried(request.view_cell, class_prompts, cache)
-        own = self._settings(request)
-        trace = self.engine.attack(clean, class_prompts, own, item.label, request.target, cache=cache)
+        trace = self.engine.attack(clean, class_prompts, request.settings, item.label, request.target, cache=cache)
         return picture_of(trace.pixels), _keep_attack(group, request, trace)
 
     def _encode(self, group: Group, request: PictureRequest, cache: CacheState | None) -> EncodedPicture:
-        """The encoded views of a picture: read, or the picture is opened, attacked, encoded and kept.
-
-        Raises:
-            DataError: the picture cannot be used; the message names it.
-            PluginError: the user's own attack fails.
-        """
+        """The encoded views of a picture: read, or the picture is opened, attacked, encoded and kept. Raises DataError: it cannot
+        be used; the message names it. PluginError: the user's own attack fails."""
         place, item, cell = group.places[request.attacked].views, request.item, request.view_cell
         try:
             if (stored := group.artifacts.find(place, item)) is None:
                 picture, outcome = self._deliver(group, request, cache)
-                begin, own = time.perf_counter(), self._settings(request)
-                features = self.engine.encode_views(picture, own).features
-                stored = _keep_views(group, request, features, own.view_seed, outcome, time.perf_counter() - begin)
+                begin = time.perf_counter()
+                features = self.engine.encode_views(picture, request.settings).features
+                stored = _keep_views(group, request, features, outcome, time.perf_counter() - begin)
         except PluginError:  # names its own file
             raise
         except DemoError as error:
@@ -267,12 +237,7 @@ class PictureEvaluator:
         features = features_of(data, (cell.requested.views, self.engine.info.width))
         boxes, flipped = view_boxes(cell.requested, len(features), about["seed"])
         views = EncodedViews(ViewSet(boxes, flipped, about["seed"]), features, f"{place}/{item.id}")
-        return EncodedPicture(views, AttackOutcome(**about["attacked"]), about["seconds"])
-
-    def _settings(self, request: PictureRequest) -> Settings:
-        """The settings of a picture's attack and views: those of the run with the seeds of this picture."""
-        cell = request.view_cell
-        return cell.attack_settings.replace(**{name: request.seed for name in SEEDS if name not in cell.fixed_seeds})
+        return EncodedPicture(views, about["attacked"], about["seconds"])
 
     def _carried(self, cell: Cell, class_prompts: ClassPrompts, cache: CacheState | None) -> CacheState | None:
         """The memory of a cell as an engine takes it: that of a defence with its own lies beside an empty one of RITA's."""
@@ -281,10 +246,8 @@ class PictureEvaluator:
         return replace(self.engine.empty_cache(class_prompts, cell.settings), others={cell.method: cache})
 
     def _tune(self, group: Group, request: PictureRequest, encoded: EncodedPicture, cell: Cell) -> tuple[Tuning, float]:
-        """The prompt update that a cell needs, kept if it can be, and the seconds that making it took.
-
-        Losses, movements and gradients are not kept: no table shows them.
-        """
+        """The prompt update that a cell needs, kept if it can be, and the seconds that making it took. Losses, movements and
+        gradients are not kept: no table shows them."""
         class_prompts = self.engine.encode_classes(request.names, cell.requested)
         place = group.places[request.attacked].prompts[tuning_key(cell)]
         if not place or (stored := group.artifacts.find(place, request.item)) is None:
@@ -331,21 +294,11 @@ class PictureEvaluator:
             after, change = answer.memory
         if trace is not None:
             change, seconds = trace.cache_update, sum((trace.seconds | {"tuning": tuning_seconds}).values())
-        outcome = encoded.attack_outcome
-        row: Row = {
-            "answer": request.names[answer.label],
-            "right": answer.label == request.item.label,
-            "probability": float(answer.probability[answer.label]),
-            "margin": float(answer.margin),
-            "linf": float(outcome.linf),
-            "l2": float(outcome.l2),
-            "already_wrong": outcome.already_wrong,
-            "gradient": outcome.gradient,
-            "seconds_attack": outcome.seconds,
-            "seconds_views": round(encoded.seconds, 4),
-            "seconds_method": round(seconds, 4),
-            "entered": [],
-        }
+        row: Row = {name: encoded.attack[name] for name in ("linf", "l2", "already_wrong", "gradient")}
+        row |= {"answer": request.names[answer.label], "right": answer.label == request.item.label, "entered": []}
+        row |= {"probability": float(answer.probability[answer.label]), "margin": float(answer.margin)}
+        row |= {"seconds_attack": encoded.attack["seconds"], "seconds_views": round(encoded.seconds, 4)}
+        row["seconds_method"] = round(seconds, 4)
         if state.cache is not None and after is not None and change is not None:
             # replaying what entered gives the memory bit for bit
             features = [after.features[event.label, event.slot].astype("<f4").tobytes() for event in change.events]
@@ -357,33 +310,27 @@ class PictureEvaluator:
     # --- several pictures at once
 
     def _prepare_ahead(self, group: Group, index: int) -> None:
-        """Keep the attack and the views of the picture, in a batch with those of the next ones that lack them.
-
-        Does nothing where they are there, where the attack uses the cache (which is not known ahead), and where the device
-        gains nothing. A picture that cannot be opened is left out; the error appears when it is evaluated, and so does that
-        of a user's own attack.
-        """
+        """Keep the attack and the views of the picture, in a batch with those of the next ones that lack them; not where the
+        attack uses the cache (which is not known ahead), and where the device gains nothing. A picture that cannot be opened is
+        left out; the error appears when it is evaluated, and so does that of a user's own attack."""
         first, cell, artifacts = group.request(index), group.states[0].cell, group.artifacts
         places, attack = group.places[first.attacked], get_attack(cell.attack_settings.attack)
         if artifacts.find(places.views, first.item) or (first.attacked and cell.attack_uses_cache):
             return
-        if (size := VIEW_BATCH.get(self.engine.info.device, 1)) > 1:
-            for batch in self._next_batches(group, index, places.views, size):
-                with suppress(PluginError):
-                    self._encode_batch(group, batch)
-        elif places.attacks and not artifacts.find(places.attacks, first.item) and attack.loop is None:
-            size = self.engine.attacks_together
-            if size > 1 and differentiated(self._settings(first)) == "model":
-                for batch in self._next_batches(group, index, places.attacks, size):
-                    with suppress(PluginError):
-                        self._attack_batch(group, batch)
+        place, work, size = places.views, self._encode_batch, VIEW_BATCH.get(self.engine.info.device, 1)
+        if size < 2 and places.attacks and not artifacts.find(places.attacks, first.item) and attack.loop is None:
+            place, work = places.attacks, self._attack_batch
+            size = self.engine.attacks_together if differentiated(first.settings) == "model" else 1
+        for batch in self._next_batches(group, index, place, size) if size > 1 else ():
+            with suppress(PluginError):
+                work(group, batch)
 
     def _next_batches(
         self, group: Group, index: int, place: str, size: int
     ) -> Iterable[list[tuple[PictureRequest, Picture]]]:
         """The next ``size`` pictures without an artifact that can be opened, by the side of their square."""
         attacked, opened = group.request(index).attacked, list[tuple[PictureRequest, Picture]]()
-        for request in map(group.request, (one for one in group.missing if one >= index)):
+        for request in map(group.request, (place for place in group.missing if place >= index)):
             if len(opened) == size:
                 break
             if request.attacked == attacked and not group.artifacts.find(place, request.item):
@@ -394,31 +341,34 @@ class PictureEvaluator:
     def _attack_batch(self, group: Group, batch: Sequence[tuple[PictureRequest, Picture]]) -> None:
         """Keep the attacked squares that are missing, made in one batch; not where each needs fresh views."""
         place = group.places[batch[0][0].attacked].attacks
-        missing = [one for one in batch if place and not group.artifacts.find(place, one[0].item)]
-        if len(missing) < 2 or differentiated(self._settings(missing[0][0])) != "model":
+        missing = {
+            request: picture for request, picture in batch if place and not group.artifacts.find(place, request.item)
+        }
+        first = batch[0][0]
+        if len(missing) < 2 or differentiated(first.settings) != "model":
             return
-        requests = [request for request, _ in missing]
         traces = self.engine.attack_batch(
-            [picture for _, picture in missing],
-            self.engine.encode_classes(requests[0].names, requests[0].view_cell.requested),
-            self._settings(requests[0]),
-            [request.item.label for request in requests],
-            [self._settings(request).attack_seed for request in requests],
-            [request.target for request in requests],
+            list(missing.values()),
+            self.engine.encode_classes(first.names, first.view_cell.requested),
+            first.settings,
+            [request.item.label for request in missing],
+            [request.settings.attack_seed for request in missing],
+            [request.target for request in missing],
         )
-        for request, trace in zip(requests, traces, strict=True):
+        for request, trace in zip(missing, traces, strict=True):
             _keep_attack(group, request, trace)
 
     def _encode_batch(self, group: Group, batch: Sequence[tuple[PictureRequest, Picture]]) -> None:
         """Keep the views of the clean squares where nothing is attacked, else of the attacked ones, made in one batch."""
         self._attack_batch(group, batch)
-        settings = [self._settings(request) for request, _ in batch]
-        shown = [self._deliver(group, request, None, picture) for request, picture in batch]
-        begin, seeds = time.perf_counter(), [one.view_seed for one in settings]
-        encoded = self.engine.encode_views_batch([picture for picture, _ in shown], settings[0], seeds)
+        requests = [request for request, _ in batch]
+        delivered = [self._deliver(group, request, None, picture) for request, picture in batch]
+        begin, seeds = time.perf_counter(), [request.settings.view_seed for request in requests]
+        pictures = [picture for picture, _ in delivered]
+        encoded = self.engine.encode_views_batch(pictures, requests[0].settings, seeds)
         seconds = (time.perf_counter() - begin) / len(batch)
-        for (request, _), seed, views, (_, outcome) in zip(batch, seeds, encoded, shown, strict=True):
-            _keep_views(group, request, views.features, seed, outcome, seconds)
+        for request, views, (_, outcome) in zip(requests, encoded, delivered, strict=True):
+            _keep_views(group, request, views.features, outcome, seconds)
 
     def _decide_ahead(self, group: Group, index: int) -> None:
         """Where the device gains by it: RITA's decisions on the picture and the next ones whose views are kept."""
@@ -429,21 +379,20 @@ class PictureEvaluator:
             cell = state.cell
             if DEFENCES[cell.method].baseline or index not in state.missing or index in state.decided:
                 continue
-            places = sorted(one for one in state.missing if one >= index)[:size]
             ready = dict[int, PictureRequest]()
-            for at in places:
+            for at in sorted(place for place in state.missing if place >= index)[:size]:
                 request = group.request(at)
                 if group.artifacts.find(group.places[request.attacked].views, request.item) is None:
                     break
                 ready[at] = request
-            kept = all(group.places[one.attacked].prompts[tuning_key(cell)] for one in ready.values())
+            kept = all(group.places[request.attacked].prompts[tuning_key(cell)] for request in ready.values())
             if len(ready) < 2 or (cell.settings.tuning_steps and not kept):  # each would be tuned twice
                 continue
-            encoded = [self._encode(group, one, None) for one in ready.values()]
-            tuned = [self._tune(group, one, views, cell)[0] for one, views in zip(ready.values(), encoded)]
+            encoded = [self._encode(group, request, None) for request in ready.values()]
+            tuned = [self._tune(group, request, views, cell)[0] for request, views in zip(ready.values(), encoded)]
             class_prompts = self.engine.encode_classes(group.names, cell.requested)
-            each = [one.encoded_views for one in encoded]
-            decisions = self.engine.decide_in_turn(each, class_prompts, state.cache, cell.settings, tuned)
+            views = [picture.encoded_views for picture in encoded]
+            decisions = self.engine.decide_in_turn(views, class_prompts, state.cache, cell.settings, tuned)
             state.decided = dict(zip(ready, decisions))
 
 
@@ -463,18 +412,17 @@ def cache_after(empty: CacheState, rows: Sequence[Row]) -> CacheState:
     return state
 
 
-def _keep_attack(group: Group, request: PictureRequest, trace: AttackTrace) -> AttackOutcome:
+def _keep_attack(group: Group, request: PictureRequest, trace: AttackTrace) -> Row:
     """Keep the result of an attack, the square as lossless PNG: other views and settings reuse it."""
-    wrong, seconds = trace.already_wrong, round(trace.seconds, 4)
-    outcome = AttackOutcome(trace.linf, trace.l2, trace.fooled, wrong, seconds, trace.gradient)
-    group.artifacts.put(group.places[True].attacks, request.item, asdict(outcome), png_bytes(trace.pixels))
+    outcome = {name: getattr(trace, name) for name in OUTCOME} | {"seconds": round(trace.seconds, 4)}
+    group.artifacts.put(group.places[True].attacks, request.item, outcome, png_bytes(trace.pixels))
     return outcome
 
 
 def _keep_views(
-    group: Group, request: PictureRequest, features: np.ndarray, seed: int, outcome: AttackOutcome, seconds: float
+    group: Group, request: PictureRequest, features: np.ndarray, attack: Row, seconds: float
 ) -> tuple[Row, bytes]:
-    about: Row = {"seed": seed, "attacked": asdict(outcome), "seconds": round(seconds, 4)}
+    about = {"seed": request.settings.view_seed, "attacked": attack, "seconds": round(seconds, 4)}
     data = features_data(features)
     group.artifacts.put(group.places[request.attacked].views, request.item, about, data)
     return about, data

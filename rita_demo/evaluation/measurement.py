@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +48,7 @@ def facts_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[str
         "threat": list(threat_sentences(cell, info.side)),
         "pictures": len(picture_set.items),
         "available": picture_set.available,
-        "left_out": {one.id: one.reason for one in picture_set.unusable},
+        "left_out": dict(picture_set.unusable),
         "missing": len(picture_set.missing),
         "listed": picture_set.listed,
         "classes_present": picture_set.classes_present,
@@ -116,18 +116,15 @@ class Measurement:
     @cached_property
     def non_default(self) -> dict[str, JsonValue]:
         """The settings that differ from what is recommended now; of a method that is not loaded, as they were stored."""
-        found = dict(self.facts["non_default"])
+        changed = dict(self.facts["non_default"])
         with suppress(SettingError):
-            found = planned_cells.non_default(self.cell, self.names)
-        return found | ({"memory": self.facts["memory"]} if "memory" in self.facts else {})
+            changed = planned_cells.non_default(self.cell, self.names)
+        return changed | ({"memory": self.facts["memory"]} if "memory" in self.facts else {})
 
     @property
     def requested(self) -> Settings:
-        """The settings that are loaded; seeds count only where they were given explicitly.
-
-        Raises:
-            SettingError: the code of its attack, or of the defence that this knows, is not loaded.
-        """
+        """The settings that are loaded; seeds count only where they were given explicitly. Raises SettingError: the
+        code of its attack, or of the defence that this knows, is not loaded."""
         try:
             return Settings(**{n: v for n, v in self.facts["requested"].items() if n in SETTINGS})
         except SettingError as error:
@@ -147,11 +144,7 @@ class Measurement:
 
     @property
     def cell(self) -> Cell:
-        """The cell that was measured.
-
-        Raises:
-            SettingError: it names a method or setting that is not loaded.
-        """
+        """The cell that was measured. Raises SettingError: it names a method or setting that is not loaded."""
         asked = self.facts["requested"]
         if self.method not in DEFENCES or not set(asked) <= set(SETTINGS):
             raise SettingError("This run has a method or a setting that is not loaded here.", "Measure it again.")
@@ -179,17 +172,18 @@ class Measurement:
 
     @property
     def omission(self) -> str:
-        facts = self.facts
-        return omission(
-            self.key["dataset"], self.key["split"], facts["missing"], facts["listed"], list(facts["left_out"])
-        )
+        """See :func:`omission`."""
+        of_pictures = (self.facts[name] for name in ("missing", "listed", "left_out"))
+        return omission(self.key["dataset"], self.key["split"], *of_pictures)
 
 
-def omission(dataset: str, split: str, missing: int, listed: int, left_out: Sequence[str]) -> str:
+def omission(dataset: str, split: str, missing: int, listed: int, left_out: Iterable[str]) -> str:
     """Sentences on pictures that are left out or missing, and on a random split; "" for none."""
     sentences = [split_note(dataset, split)]
     sentences += [missing_text(missing, listed)] if missing else []
-    sentences += [f"Left out, because they cannot be opened: {join_names(left_out, MAX_NAMED)}."] if left_out else []
+    sentences += (
+        [f"Left out, because they cannot be opened: {join_names(list(left_out), MAX_NAMED)}."] if left_out else []
+    )
     return " ".join(filter(None, sentences))
 
 
@@ -212,7 +206,6 @@ def threat_sentences(cell: Cell, side: int) -> tuple[str, ...]:
     if differentiated(settings) == "defence" and not cell.attack_uses_cache:
         sentences += ("The attack uses an empty memory for every picture.",)
     if (share := cell.traffic.share) != 100:
-        sentences += (
-            f"Mixed traffic: {share} % of the pictures, chosen by the seed, are attacked; the others are clean.",
-        )
+        mixed = f"Mixed traffic: {share} % of the pictures, chosen by the seed, are attacked; the others are clean."
+        sentences += (mixed,)
     return sentences + plugins

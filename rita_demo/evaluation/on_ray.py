@@ -35,12 +35,9 @@ Chain = tuple[Group, Group, Iterator[Group]]
 
 
 def measure(backbone: str, weights: str, groups: Iterable[Group]) -> Iterator[tuple[Group, int, list[Row]]]:
-    """Measure what the groups lack; yields each picture's place and rows as they come back. ``weights``: a hash of those of
-    the model here.
-
-    Raises:
-        DemoError: a cluster that cannot be reached, another model there, a picture that cannot be used.
-    """
+    """Measure what the groups lack; yields each picture's place and rows as they come back. ``weights``: a hash of
+    those of the model here. Raises DemoError: a cluster that cannot be reached, another model there, a picture that
+    cannot be used."""
     with _cluster():
         gpus, cpus = (int(ray.cluster_resources().get(kind, 0)) for kind in ("GPU", "CPU"))
         environment = {"OMP_NUM_THREADS": "1"}  # so that workers do not compete
@@ -77,7 +74,7 @@ def _chains(groups: Iterable[Group]) -> Iterator[Chain]:
     """The work of all groups: a stream's pictures are one chain, others are each a chain of one part."""
     for group in groups:
         for in_stream in (True, False):
-            own = replace(group, states=[one for one in group.states if (one.cache is not None) is in_stream])
+            own = replace(group, states=[state for state in group.states if (state.cache is not None) is in_stream])
             places = own.missing
             batches = [places[at : at + PICTURES] for at in range(0, len(places), PICTURES)]
             for chain in [batches] if in_stream and batches else [[some] for some in batches]:
@@ -144,8 +141,8 @@ def _cluster() -> Iterator[None]:
             if port.isdecimal():
                 socket.create_connection((host.strip("[]"), int(port)), SECONDS).close()
         except (OSError, OverflowError) as error:
-            said = f"No Ray cluster answers at {address[:100]}."
-            raise DataError(said, "Correct RAY_ADDRESS, or unset it to start Ray on this machine.") from error
+            message = f"No Ray cluster answers at {address[:100]}."
+            raise DataError(message, "Correct RAY_ADDRESS, or unset it to start Ray on this machine.") from error
         excludes = [f"/{path.name}" for path in ROOT.iterdir() if path.name not in UPLOADED_PATHS]
         options |= {"address": address, "runtime_env": {"working_dir": str(ROOT), "excludes": excludes}}
     else:

@@ -51,10 +51,8 @@ class ModelFacts(ModelIdentity):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: ``requested`` settings; ``settings`` with defaults where the method does not depend on them.
-
-    ``target``: the class name that the attack moves towards, ``next`` for the class after each picture's own, or "".
-    """
+    """One cell: ``requested`` settings; ``settings`` with defaults where the method does not depend on them; ``target``: the
+    class name that the attack moves towards, ``next`` for the class after each picture's own, or ""."""
 
     method: str
     seed: int
@@ -80,8 +78,8 @@ class Cell:
     def attack_settings(self) -> Settings:
         """The settings of the attack: the cache protocol of this cell, and its method where each is attacked by itself."""
         settings = self.requested.replace(protocol=self.settings.protocol)
-        own = settings.attack == "adaptive" and getattr(settings, AGAINST) == EACH
-        return settings.replace(**{AGAINST: self.method}) if own else settings
+        by_itself = settings.attack == "adaptive" and getattr(settings, AGAINST) == EACH
+        return settings.replace(**{AGAINST: self.method}) if by_itself else settings
 
     @property
     def attack_uses_cache(self) -> bool:
@@ -100,21 +98,13 @@ class Cell:
 
 
 def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> Request:
-    """The request for one dataset, with values that can be stored.
-
-    CLIP's prompt template is written out, the settings that the request leaves to the dataset get the paper's values,
-    and the target is spelled as in ``names``, the dataset's classes, if they are given.
-
-    Raises:
-        SettingError: the dataset has no prompt template. VocabularyError: it has no such class.
-    """
-    base = dataset.removesuffix(PRESENT_SUFFIX)
-    paper = paper_settings(base, request.backbone)
-    own: dict[str, JsonValue] = {name: value for name, value in paper.items() if name in request.dataset_settings}
-    points = (
-        point.replace(hand_prompt=resolve_hand_prompt(point.hand_prompt, base), **own) for point in request.points
-    )
-    target = request.target
+    """The request for one dataset, with values that can be stored: CLIP's prompt template is written out, the settings
+    that the request leaves to the dataset get the paper's values, and the target is spelled as in ``names``, the
+    dataset's classes. Raises SettingError: the dataset has no prompt template. VocabularyError: it has no such
+    class."""
+    base, defaults, target = dataset.removesuffix(PRESENT_SUFFIX), dataset_defaults(request, dataset), request.target
+    prompts = (resolve_hand_prompt(point.hand_prompt, base) for point in request.points)
+    points = (point.replace(**defaults | {"hand_prompt": prompt}) for point, prompt in zip(request.points, prompts))
     if names and target not in ("", NEXT_CLASS):
         target = names[index_of(names, target)]
     return replace(request, datasets=(dataset,), points=tuple(dict.fromkeys(points)), target=target)
@@ -122,8 +112,8 @@ def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> R
 
 def dataset_defaults(request: Request, dataset: str) -> dict[str, JsonValue]:
     """The settings that the request leaves to the dataset, where its values differ from the preset's."""
-    own = paper_settings(dataset.removesuffix(PRESENT_SUFFIX), request.backbone)
-    return {name: own[name] for name in sorted(own.keys() & request.dataset_settings)}
+    paper = paper_settings(dataset.removesuffix(PRESENT_SUFFIX), request.backbone)
+    return {name: paper[name] for name in sorted(paper.keys() & request.dataset_settings)}
 
 
 def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
@@ -134,9 +124,9 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
             settings = canonical_settings(method, point, request.fixed_seeds)
             if DEFENCES[method].cache_only and settings.protocol == "off":
                 continue  # without a cache it has no answer
-            traffic, target = request.traffic, request.target
-            if point.attack == "none":
-                traffic, target = replace(traffic, share=100), ""
+            clean = point.attack == "none"
+            traffic = replace(request.traffic, share=100) if clean else request.traffic
+            target = "" if clean else request.target
             cell = Cell(method, seed, point, settings, request.fixed_seeds, traffic, target)
             if cell.stochastic or seed == request.seeds[0]:
                 cells.setdefault((method, settings), cell)
@@ -148,7 +138,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     row, attack = DEFENCES[method], get_attack(requested.attack)
     requested = requested.replace(**row.setting_changes)
     depends = _depends_on(method, requested, fixed_seeds)
-    changes: dict[str, JsonValue] = {name: one.default for name, one in SETTINGS.items() if name not in depends}
+    changes: dict[str, JsonValue] = {name: setting.default for name, setting in SETTINGS.items() if name not in depends}
     if not attack.bounded or requested.attack == "none":
         changes["budget"] = 0
     if requested.attack == "none":
@@ -190,8 +180,8 @@ def _of_attack(requested: Settings) -> set[str]:
     if through == "defence":
         names |= {*shared_in_groups(*DEFENCE_GROUPS), *_known_settings(requested)}
     if requested.attack == "adaptive":  # its pictures are judged on as many views as the defence has
-        known = getattr(requested, AGAINST)
-        names |= {"views"} if known != EACH and "views" in DEFENCES[known].groups else set()
+        defence = DEFENCES.get(getattr(requested, AGAINST))
+        names |= {"views"} if defence is not None and "views" in defence.groups else set()
     return names
 
 
@@ -205,7 +195,7 @@ def non_default(cell: Cell, names: Sequence[str]) -> dict[str, JsonValue]:
     attack names its defence."""
     columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square", AGAINST)}
     usual = canonical_settings(cell.method, RECOMMENDED.replace(**columns), frozenset())
-    usual, settings = (with_used_descriptions(one, names) for one in (usual, cell.settings))
+    usual, settings = (with_used_descriptions(values, names) for values in (usual, cell.settings))
     differs = {name: getattr(settings, name) for name in settings.differs_from(usual)}
     target = {"target": cell.target} if cell.target else {}
     return differs | target | cell.traffic.non_default()
@@ -216,9 +206,7 @@ def key_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: st
     :data:`rita_demo.evaluation.rows.KEY`. ``memory``: the digest of the one that a stream begins with."""
     settings, attack, traffic = cell.settings, get_attack(cell.requested.attack), cell.traffic
     depends = _depends_on(cell.method, settings, cell.fixed_seeds)
-    own = DEFENCES[cell.method].declared_settings(settings)
-    given = {name: getattr(settings, name) for name in sorted(cell.fixed_seeds & depends)}
-    stream = ""
+    declared, stream = DEFENCES[cell.method].declared_settings(settings), ""
     if settings.protocol == "stream" or traffic.share != 100:  # which ones are attacked depends on all pictures
         stream = picture_set.digest + memory * (settings.protocol == "stream")
     code = {"method": DEFENCES[cell.method].digest} | (_attack_code(cell) if attack.name != "none" else {})
@@ -232,7 +220,7 @@ def key_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: st
         "class_names": text_of(list(picture_set.names)),
         "descriptions": _description_content(cell, picture_set) if "descriptions" in depends else "",
         "method": cell.method,
-        "method_settings": _values(settings, sorted((own & depends) - IN_KEY)),
+        "method_settings": _values(settings, sorted((declared & depends) - IN_KEY)),
         "attack": attack.name,
         "against": getattr(cell.requested, AGAINST) if attack.name == "adaptive" else "",
         "attack_settings": attack_settings(cell),
@@ -242,7 +230,7 @@ def key_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: st
         "square": settings.square,
         "protocol": settings.protocol,
         "seed": cell.seed if cell.stochastic else -1,
-        "given_seeds": text_of(given),
+        "given_seeds": text_of(_values(settings, sorted(cell.fixed_seeds & depends))),
         "attacked_share": traffic.share,
         "stream_order": traffic.order,
         "stream": stream,
@@ -306,24 +294,15 @@ def _description_content(cell: Cell, picture_set: PictureSet) -> str:
 
 def _pixels(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str) -> dict[str, Any]:
     """What the pixels under the views depend on."""
-    requested, attacked = cell.requested, cell.requested.attack != "none"
-    value: dict[str, Any] = {
-        "format": FORMAT,
-        "model": model.name,
-        "weights": model.weights,
-        "square": requested.square,
-    }
-    value |= {"dataset": picture_set.dataset.partition(":")[0], "seed": cell.seed, "attack": requested.attack}
-    if attacked:
-        value |= {
-            "budget": cell.settings.budget,
-            "steps": cell.steps,
-            "target": cell.target,
-            "names": picture_set.names,
-        }
-        value |= {"settings": attack_settings(cell), "code": _attack_code(cell)}
-        value["attack_seed"] = requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
-    if attacked and differentiated(requested) == "defence":
+    requested, value = cell.requested, dict[str, Any](format=FORMAT, model=model.name, weights=model.weights)
+    value |= {"dataset": picture_set.dataset.partition(":")[0], "seed": cell.seed}
+    value |= {"attack": requested.attack, "square": requested.square}
+    if requested.attack == "none":
+        return value
+    value |= {"budget": cell.settings.budget, "steps": cell.steps, "target": cell.target, "names": picture_set.names}
+    value |= {"settings": attack_settings(cell), "code": _attack_code(cell)}
+    value["attack_seed"] = requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
+    if differentiated(requested) == "defence":
         value |= {"against": getattr(cell.attack_settings, AGAINST), "protocol": cell.settings.protocol}
         value["descriptions"] = _description_content(cell, picture_set)
         value["memory"] = key_of(cell, picture_set, model, memory) if cell.attack_uses_cache else ""

@@ -16,7 +16,6 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rita_demo.data.folders import is_leftover
@@ -92,6 +91,7 @@ COLUMNS = (
 #: Columns of the tables as CSV; the column ``settings`` is a hash of all other parts of the key.
 IN_TABLES = ("dataset", "split", "backbone", "method", "attack", "against", "budget", "steps", "protocol", "seed")
 Row = dict[str, Any]
+NOT_ATTACKED: Row = {"attack": "none", "budget": 0, "steps": 0}  # in the tables, of a picture in mixed traffic
 
 
 def text_of(value: Any) -> str:
@@ -121,12 +121,9 @@ SCHEMA = (
 
 
 class Rows:
-    """The rows of a run folder, to be written: ``with Rows(folder) as rows``. Several processes may write at once: each waits
-    for the other's transaction, and a row that is there already is ignored.
-
-    Raises:
-        DataError: the folder cannot be made or written, the disk is full, or a file there is of an earlier version.
-    """
+    """The rows of a run folder, to be written: ``with Rows(folder) as rows``. Several processes may write at once: each
+    waits for the other's transaction, and a row that is there already is ignored. Raises DataError: the folder cannot
+    be made or written, the disk is full, or a file there is of an earlier version."""
 
     def __init__(self, folder: Path) -> None:
         refuse_earlier_run(folder)
@@ -153,37 +150,33 @@ class Rows:
     def __enter__(self) -> Rows:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._db.close()
 
     def measurement(self, key: Mapping[str, Any], facts: Mapping[str, Any]) -> int:
         """The number of the measurement with this ``key`` (the columns ``KEY``, those of settings as {name: value}), found or
         made; ``facts`` about it are renewed. A stored one that lacks a setting has its default."""
         plain = {name: key[name] for name in KEY if name not in SETTINGS_COLUMNS}
-        asked = [key[name] for name in SETTINGS_COLUMNS]
-        facts_text = text_of(facts)
-        where = " AND ".join(f'"{name}" = ?' for name in plain)
-        find = f"SELECT id, facts, {column_list(SETTINGS_COLUMNS)} FROM measurements WHERE {where}"
+        facts_text, where = text_of(facts), " AND ".join(f'"{name}" = ?' for name in plain)
+        sql = f"SELECT id, facts, {column_list(SETTINGS_COLUMNS)} FROM measurements WHERE {where}"
 
-        def found() -> tuple[int, str] | None:
-            for number, stored, *settings in self._db.execute(find, tuple(plain.values())).fetchall():
-                if all(_same_settings(json.loads(one), other) for one, other in zip(settings, asked)):
+        def find() -> tuple[int, str] | None:
+            for number, stored, *texts in self._db.execute(sql, tuple(plain.values())).fetchall():
+                if all(_same_settings(json.loads(text), key[name]) for text, name in zip(texts, SETTINGS_COLUMNS)):
                     return number, stored
             return None
 
         with sqlite_errors(self.path):
-            if (known := found()) and known[1] == facts_text:
-                return known[0]
+            if (stored := find()) and stored[1] == facts_text:
+                return stored[0]
             with transaction(self._db):
-                if known := found():
-                    self._db.execute("UPDATE measurements SET facts = ? WHERE id = ?", (facts_text, known[0]))
-                    return known[0]
+                if stored := find():
+                    self._db.execute("UPDATE measurements SET facts = ? WHERE id = ?", (facts_text, stored[0]))
+                    return stored[0]
                 values = [*(text_of(key[n]) if n in SETTINGS_COLUMNS else key[n] for n in KEY), facts_text]
                 marks = ", ".join("?" * len(values))
-                sql = f"INSERT INTO measurements ({column_list(KEY)}, facts) VALUES ({marks})"
-                number = self._db.execute(sql, values).lastrowid
+                insert = f"INSERT INTO measurements ({column_list(KEY)}, facts) VALUES ({marks})"
+                number = self._db.execute(insert, values).lastrowid
                 assert number is not None  # of an INSERT it is there
                 return number
 
@@ -255,27 +248,29 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        said = str(error)
-        if "locked" in said:
+        message = str(error)
+        if "locked" in message:
             raise DataError(
                 f"Another process has been writing into {path.parent.name} for more than {TIMEOUT:.0f} seconds.",
                 "Wait until it has ended, or name another folder with --out.",
             ) from error
         if isinstance(error, sqlite3.OperationalError):
-            reason = {"database or disk is full": "no space left on the device"}.get(said, said)
+            reason = "no space left on the device" if message == "database or disk is full" else message
             raise DataError(
                 f"The results cannot be written: {reason}.",
                 "Make room or name another folder with --out; the same command goes on.",
             ) from error
-        raise DataError(f"{path.parent.name}/{path.name} is damaged: {said}.", "Measure into a new folder.") from error
+        raise DataError(
+            f"{path.parent.name}/{path.name} is damaged: {message}.", "Measure into a new folder."
+        ) from error
 
 
 def _version(db: sqlite3.Connection, path: Path) -> int:
     """The format of a database, 0 of an empty one. Raises DataError: of another version."""
-    (found,) = db.execute("PRAGMA user_version").fetchone()
-    if found not in (0, FORMAT):
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version not in (0, FORMAT):
         refuse_earlier(f"The run folder {path.parent.name}", MEASURE_AGAIN)
-    return int(found)
+    return int(version)
 
 
 def refuse_earlier_run(folder: Path) -> None:
@@ -285,17 +280,13 @@ def refuse_earlier_run(folder: Path) -> None:
 
 
 def run_folders(paths: Iterable[Path]) -> list[Path]:
-    """The run folders among ``paths`` and directly below them.
-
-    Raises:
-        DataError: a path is neither, or is of an earlier version.
-    """
+    """The run folders among ``paths`` and directly below them. Raises DataError: a path is neither, or is of an earlier
+    version."""
     folders: list[Path] = []
     for path in paths:
         if not path.exists():
-            raise DataError(
-                f"The folder {path.name or path} does not exist.", "Name the folder that evaluate wrote to."
-            )
+            hint = "Name the folder that evaluate wrote to."
+            raise DataError(f"The folder {path.name or path} does not exist.", hint)
         refuse_earlier_run(path)
         below = [place.parent for place in sorted(path.glob(f"*/{FILE}")) if not is_leftover(place.parent.name)]
         if not (path / FILE).is_file() and not below:
@@ -311,11 +302,8 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The database of a run folder, to be read; another process may be writing to it.
-
-    Raises:
-        DataError: it is damaged, or of an earlier version.
-    """
+    """The database of a run folder, to be read; another process may be writing to it. Raises DataError: it is damaged, or of
+    an earlier version."""
     path = folder / FILE
     uri = path.absolute().as_uri()
     try:
@@ -335,22 +323,15 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def read_stream(folder: Path, measurement: int) -> list[Row]:
-    """The rows of one measurement of a run folder in the order of the stream, with the features that entered the memory.
-
-    Raises:
-        DataError: as :func:`reading`.
-    """
+    """The rows of one measurement of a run folder in the order of the stream, with the features that entered the memory. Raises
+    DataError: as :func:`reading`."""
     with reading(folder) as db:
         return _stream(db, measurement)
 
 
 def stored_measurements(folder: Path) -> list[Row]:
     """The measurements of a run folder that have rows: ``id``, the columns ``KEY``, ``facts`` (JSON), and the numbers of
-    ``answers``, of ``faults`` and of different pictures.
-
-    Raises:
-        DataError: as :func:`reading`.
-    """
+    ``answers`` and of ``faults``. Raises DataError: as :func:`reading`."""
     names = ("id", *KEY, "facts", "answers", "faults")
     counts = 'SELECT measurement, count(*) - count(fault) AS answers, count(fault) AS faults FROM "rows" GROUP BY 1'
     with reading(folder) as db:
@@ -361,11 +342,8 @@ def stored_measurements(folder: Path) -> list[Row]:
 
 
 def stored_contents(folder: Path) -> list[tuple[int, str, str, str]]:
-    """(measurement, dataset, picture, content) of every row of a run folder, as they were written.
-
-    Raises:
-        DataError: as :func:`reading`.
-    """
+    """(measurement, dataset, picture, content) of every row of a run folder, as they were written. Raises DataError: as
+    :func:`reading`."""
     sql = 'SELECT measurement, dataset, picture, content FROM "rows" r JOIN measurements ON measurement = id ORDER BY r.rowid'
     with reading(folder) as db:
         return db.execute(sql).fetchall() if _version(db, folder / FILE) else []

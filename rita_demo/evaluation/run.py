@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, product, zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
+from rita_demo.attacks import differentiated
 from rita_demo.data import memory_file
 from rita_demo.data.pictures import square_words
 from rita_demo.defences.registry import DEFENCES
@@ -22,8 +26,6 @@ from rita_demo.evaluation.artifacts import Artifacts
 from rita_demo.evaluation.evaluate_picture import CellState, Group, PictureEvaluator, Places, cache_after
 from rita_demo.evaluation.frames import measurements, read
 from rita_demo.evaluation.measurement import facts_of
-from rita_demo.evaluation.pace import Kind, Pace
-from rita_demo.evaluation.pick import pick
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, cells_of, key_of, settings_for, views_key
 from rita_demo.evaluation.report.cells import failure_lines
@@ -38,6 +40,63 @@ Report = Callable[[str], object]
 #: A place in the stream of a group, and the rows of its picture.
 Measured = tuple[Group, int, list[Row]]
 Executor = Callable[[Iterable[Group]], Iterator[Measured]]
+
+
+class Kind(NamedTuple):
+    """What decides how long a picture of a group of cells takes: its attack, its methods, and about how many ``passes`` of
+    the model attack and views are, a forward pass as a third of one with a gradient."""
+
+    attack: str
+    methods: tuple[str, ...]
+    passes: float
+
+    @classmethod
+    def of(cls, group: Sequence[Cell]) -> Kind:
+        """The kind of a group of cells that share their views."""
+        requested = group[0].requested
+        fresh = requested.attack_views if differentiated(requested) != "model" else 1
+        methods = tuple(dict.fromkeys(cell.method for cell in group))
+        return cls(requested.attack, methods, group[0].steps * fresh + requested.views / 3)
+
+
+class Pace:
+    """How far and how fast a measurement is, in pictures, each counted once per group of cells. ``groups``: the kind of
+    each, and its pictures. A kind's own speed says how long the rest of it takes; before a picture of it is measured, its
+    passes of the model beside those of the others."""
+
+    def __init__(self, groups: Iterable[tuple[Kind, int]]) -> None:
+        self._totals, self._last = Counter[Kind](), time.perf_counter()
+        for kind, pictures in groups:
+            self._totals[kind] += pictures
+        self._done, self._new, self._seconds = (dict.fromkeys(self._totals, 0.0) for _ in range(3))
+
+    def add_stored(self, kind: Kind, pictures: float) -> None:
+        """``pictures`` of a group that is opened are stored already."""
+        self._done[kind] += pictures
+
+    def add(self, kind: Kind, pictures: float) -> None:
+        """``pictures`` were measured since the last call."""
+        now = time.perf_counter()
+        for counter, more in ((self._done, pictures), (self._new, pictures), (self._seconds, now - self._last)):
+            counter[kind] += more
+        self._last = now
+
+    @property
+    def sentence(self) -> str:
+        """Pictures done of all, per second, and the time left."""
+        counted = f"{sum(self._done.values()):.0f} of {sum(self._totals.values())} in all"
+        if not (new := sum(self._new.values())):
+            return counted
+        spent = sum(self._seconds.values())
+        per_pass = spent / sum(pictures * kind.passes for kind, pictures in self._new.items())
+        left = sum(
+            (total - self._done[kind])
+            * (self._seconds[kind] / self._new[kind] if self._new[kind] else per_pass * kind.passes)
+            for kind, total in self._totals.items()
+        )
+        rate = new / spent
+        speed = f"{rate:.2g}" if rate < 10 else f"{rate:.0f}"
+        return f"{counted}, {speed} pictures per second, {timedelta(seconds=round(left))} left"
 
 
 @dataclass(frozen=True)
@@ -73,11 +132,8 @@ class RunSummary:
 def _exported_memory(
     request: Request, engine: Engine, picture_sets: Iterable[PictureSet]
 ) -> tuple[CacheState | None, str]:
-    """The memory that kept ones begin with, and a digest of what is in it; None and "" for an empty one.
-
-    Raises:
-        DemoError: the file is no memory, or of another model or other class names.
-    """
+    """The memory that kept ones begin with, and a digest of what is in it; None and "" for an empty one. Raises
+    DemoError: the file is no memory, or of another model or other class names."""
     if request.memory is None:
         return None, ""
     data = memory_file.read_file(request.memory)
@@ -90,7 +146,7 @@ def _exported_memory(
             f"Measure with --set slots={state.features.shape[1]}.",
         )
     arrays = (state.features, state.entropy, state.born, state.view, state.count)
-    content = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays))
+    content = hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))
     return state, f"{content.hexdigest()[:16]}/{state.pictures}"
 
 
@@ -193,15 +249,10 @@ def evaluate_steps(
     together: bool = False,
     measure: Executor | None = None,
 ) -> Generator[EvaluationStep, None, list[Group]]:
-    """Measure what is not yet stored, one picture at a time, with an existing engine, what takes least first; returns what was
-    asked. ``own``: pictures of datasets that are no files, or were collected before. ``together``: the cells of one dataset
-    and seed advance together, whatever their views. ``measure``: where the work is done; None: here.
-
-    Closed early, the same request goes on.
-
-    Raises:
-        DemoError: as :func:`evaluate`.
-    """
+    """Measure what is not yet stored, one picture at a time, with an existing engine, what takes least first; returns
+    what was asked. ``own``: pictures of datasets that are no files, or were collected before. ``together``: the cells
+    of one dataset and seed advance together, whatever their views. ``measure``: where the work is done; None: here.
+    Closed early, the same request goes on. Raises DemoError: as :func:`evaluate`."""
     datasets = own or picture_sets(request, lambda _: None, report_note, warn)
     evaluator = PictureEvaluator(engine)
     for pictures in datasets.values():
@@ -263,7 +314,7 @@ def picture_sets(request: Request, report: Report, report_note: Report, warn: Re
             allow_partial=request.allow_partial,
             exclusions="" if request.target == NEXT_CLASS else request.target,
             report=report,
-            pick=(lambda whole: whole) if request.chosen is None else partial(pick, request.chosen),
+            chosen=request.chosen,
         )
     for sentence in chain.from_iterable(pictures.cautions for pictures in sets.values()):
         warn(sentence)

@@ -30,8 +30,8 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     such folders, as ``figures`` takes them), in order, and of memories that the page exported, which are files. A stream
     that several folders have counts once: the one with most pictures. The code of an own attack or defence need not be loaded.
 
-    ``stream``: the stream's title, of a file its name. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
-    ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
+    ``stream``: the stream's title, of a file its name. ``id``: the view's number in its stream. ``picture``: index of its
+    picture in the stream, ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
     class that it was stored under, ``slot`` its place there, ``view`` its number among the picture's views; ``left``,
     ``top``, ``right``, ``bottom``: its box as fractions of the picture's square. ``entropy`` in nats. ``entered_at``: the
     index of the picture after which it is in the memory, which is ``picture``. ``replaced``: the id of the view that left
@@ -49,9 +49,9 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
         entered = memory.views()
         boxes = {view.id: memory.box[row] for row, view in entered.items()}
         rows += view_rows(path.name, memory.names, list(entered.values()), boxes)
-    for one in streams_of(run_folders(path for path in paths if not path.is_file())):
-        views = trajectory_of(one).insertions
-        rows += view_rows(one.title, one.names, views, view_boxes(one, views))
+    for stream in streams_of(run_folders(path for path in paths if not path.is_file())):
+        views = trajectory_of(stream).insertions
+        rows += view_rows(stream.title, stream.names, views, view_boxes(stream, views))
     if not rows:
         raise DataError(
             "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."
@@ -64,10 +64,10 @@ def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
     """The streams of run folders. One that several folders have counts once: the one with most pictures. Raises DataError:
     a run folder is damaged."""
     streams: dict[tuple[object, ...], StreamRun] = {}
-    for one in chain.from_iterable(map(recorded_streams, folders)):
-        cell = tuple(one.header.key.values())
-        if one.decided > (streams[cell].decided if cell in streams else 0):
-            streams[cell] = one
+    for stream in chain.from_iterable(map(recorded_streams, folders)):
+        cell = tuple(stream.header.key.values())
+        if cell not in streams or stream.decided > streams[cell].decided:
+            streams[cell] = stream
     return tuple(streams.values())
 
 

@@ -25,34 +25,29 @@ WITHOUT_CACHE = "rita:off"  # RITA with its memory off, among the methods of a s
 
 
 def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
-    """The trajectory of a stored stream, as far as its rows are written.
-
-    Raises:
-        DataError: its files are damaged.
-    """
+    """The trajectory of a stored stream, as far as its rows are written. Raises DataError: its files are damaged."""
     by_method = {method: stream_run.rows(method) for method in stream_run.cells}
     by_method["rita"] = rows = by_method.pop("rita")  # the last one
-    names = stream_run.names
-    index = {name: k for k, name in enumerate(names)}
+    index = {name: k for k, name in enumerate(stream_run.names)}
     label = np.array([index[row["label"]] for row in rows], int)
     pictures = tuple(row["picture"] for row in rows)
     answers, seconds = dict[str, np.ndarray](), dict.fromkeys(pictures, 0.0)
-    for method, own_rows in by_method.items():
-        given = {row["picture"]: index[row["answer"]] for row in own_rows}  # in an order of their own
-        answers[method] = np.array([given.get(picture, -1) for picture in pictures], int)
+    for method, some in by_method.items():
+        answer_of = {row["picture"]: index[row["answer"]] for row in some}  # in an order of their own
+        answers[method] = np.array([answer_of.get(picture, -1) for picture in pictures], int)
         stages = ("attack", "views", "method") if method == "rita" else ("method",)  # attack and views once
-        for row in own_rows:
+        for row in some:
             if row["picture"] in seconds:
                 seconds[row["picture"]] += sum(row[f"seconds_{stage}"] for stage in stages)
     insertions = _insertions(stream_run, rows, label)
     cache_size, purity, entropy = memory_after(insertions, len(rows))
     return StreamTrajectory(
-        names=names,
+        names=stream_run.names,
         pictures=pictures,
         label=label,
         attacked=np.array([row["attacked"] for row in rows], bool),
         answers=answers,
-        curves={method: accuracy_curve(given == label, given >= 0) for method, given in answers.items()},
+        curves={method: accuracy_curve(answer == label, answer >= 0) for method, answer in answers.items()},
         titles=stream_run.titles,
         insertions=insertions,
         cache_size=cache_size,
@@ -65,11 +60,8 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
 
 
 def accuracy_curve(right: np.ndarray, answered: np.ndarray) -> AccuracyCurve:
-    """The accuracy after each picture, with Wilson's interval.
-
-    Args:
-        right, answered: (T,) bool; a picture that is not ``answered`` (no row yet) does not count.
-    """
+    """The accuracy after each picture, with Wilson's interval. ``right``, ``answered``: (T,) bool; a picture that is not
+    ``answered`` (no row yet) does not count."""
     total, n = np.cumsum(right & answered), np.cumsum(answered)
     share = np.where(n > 0, total / np.maximum(n, 1), np.nan)
     ends = [wilson(int(k), int(m)) if m else (np.nan, np.nan) for k, m in zip(total, n)]
@@ -173,17 +165,17 @@ def view_boxes(stream: StreamRun, views: Iterable[RememberedView]) -> dict[int, 
     return by_id
 
 
-def compare_answers(one: StreamRun, t: int) -> AnswerComparison | None:
+def compare_answers(stream: StreamRun, t: int) -> AnswerComparison | None:
     """RITA's answers with its memory kept against those with it off, on the first ``t`` pictures that both have and that
     were attacked alike; None if there are none."""
-    if WITHOUT_CACHE not in one.cells:
+    if WITHOUT_CACHE not in stream.cells:
         return None
     import pandas
 
-    first, second = (pandas.DataFrame(rows) for rows in (one.rows()[:t], one.rows(WITHOUT_CACHE)))
+    first, second = (pandas.DataFrame(rows) for rows in (stream.rows()[:t], stream.rows(WITHOUT_CACHE)))
     if first.empty or second.empty or (paired := compare(merged(first, second))) is None:
         return None
-    index, different = {name: k for k, name in enumerate(one.names)}, []
+    index, different = {name: k for k, name in enumerate(stream.names)}, []
     both = first.reset_index(names="number").merge(
         second[[*ATTACKED, "answer"]], on=ATTACKED, suffixes=("", "_without")
     )

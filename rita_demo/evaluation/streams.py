@@ -28,9 +28,9 @@ def traffic_words(columns: Mapping[str, Any]) -> str:
     """What arrived, by the columns of a cell, without a comma: "clean", "PGD 4/255 on 50 %", "adaptive against RITA 4/255"; an
     unknown name stays."""
     attack, *share = re.split(r":(?=\d+$)", str(columns["attack"]))
-    name, _, known = attack.partition(":")
+    name, _, against = attack.partition(":")
     text = ATTACKS[name].column_title if name in ATTACKS else name
-    text += f" against {DEFENCES[known].title if known in DEFENCES else known}" if known else ""
+    text += f" against {DEFENCES[against].title if against in DEFENCES else against}" if against else ""
     text = "clean" if attack == "none" else text + f" {columns['budget']}/255" * bool(columns["budget"])
     return text + (f" on {share[0]} %" if share else "")
 
@@ -75,17 +75,15 @@ class StreamRun:
     @property
     def title(self) -> str:
         """What was streamed, in one line."""
-        c, names = self.columns, f"{len(self.names)} class names"
-        traffic_text = traffic_words(c)
-        traffic_text += ", class by class" if self.header.traffic.order == "classes" else ""
-        told = ("attacked_share", "stream_order", "views")
-        shown = settings_text({name: value for name, value in self.header.non_default.items() if name not in told})
-        settings = f" ({shown})" if shown else ""
+        c, about = self.columns, self.header
         dataset = str(c["dataset"]).removesuffix(PRESENT_SUFFIX)
-        names += " with pictures" if dataset != c["dataset"] else ""
-        pictures = f"{self.header.pictures} pictures, {self.header.facts['requested']['views']} views each"
-        seed = self.header.facts["seed"]
-        return f"{dataset} {c['split']}, {names}, {pictures}, {traffic_text}, seed {seed}, {c['backbone']}{settings}"
+        names = f"{len(self.names)} class names{' with pictures' * (dataset != c['dataset'])}"
+        pictures = f"{about.pictures} pictures, {about.facts['requested']['views']} views each"
+        traffic = f"{traffic_words(c)}{', class by class' * (about.traffic.order == 'classes')}"
+        in_words = ("attacked_share", "stream_order", "views")
+        settings = settings_text({name: value for name, value in about.non_default.items() if name not in in_words})
+        text = f"{dataset} {c['split']}, {names}, {pictures}, {traffic}, seed {about.facts['seed']}, {c['backbone']}"
+        return text + f" ({settings})" * bool(settings)
 
     @property
     def about(self) -> str:
@@ -100,12 +98,12 @@ class StreamRun:
     @property
     def titles(self) -> dict[str, str]:
         """The methods' titles, in the order of the tables; of one that is not loaded the stored title."""
-        return {name: self._title(name) for name in sorted(self.cells, key=_table_order)}
-
-    def _title(self, name: str) -> str:
-        method, protocol = method_and_memory(name)
-        title = DEFENCES[method].title if method in DEFENCES else self.cells[name].title
-        return f"{title}, {MEMORY_TEXT[protocol]}" if protocol else title
+        titles = {}
+        for name in sorted(self.cells, key=_table_order):
+            method, protocol = method_and_memory(name)
+            title = DEFENCES[method].title if method in DEFENCES else self.cells[name].title
+            titles[name] = f"{title}, {MEMORY_TEXT[protocol]}" if protocol else title
+        return titles
 
     @property
     def attack_uses_cache(self) -> bool:
@@ -119,17 +117,15 @@ class StreamRun:
     def rows(self, method: str = "rita") -> list[Row]:
         """The rows of a method, named as in ``cells``, that are written so far, with the columns of the tables; not those
         without an answer. A picture that was not attacked has the attack ``none``."""
-        about, clean = self.cells[method], {"attack": "none", "budget": 0, "steps": 0}
+        about = self.cells[method]
         rows = [row for row in store.read_stream(self.folder, about.id) if row["fault"] is None]
         shared = about.columns | {"attack": about.key["attack"]}
-        return [shared | row | ({} if row["attacked"] else clean) for row in rows]
+        return [shared | row | ({} if row["attacked"] else store.NOT_ATTACKED) for row in rows]
 
 
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
-    """Every stream with at least one row below a folder of run folders, or in one ``run`` of it; newest first.
-
-    Damaged folders are left out. The code of an own attack need not be loaded.
-    """
+    """Every stream with at least one row below a folder of run folders, or in one ``run`` of it; newest first. Damaged folders
+    are left out. The code of an own attack need not be loaded."""
     folders = [run] if run is not None else []
     if run is None and root.is_dir():
         folders = [root, *(root / name for name in read_folder(root).folders)]
@@ -137,52 +133,37 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
     for folder in folders:
         with suppress(OSError, DataError, SettingError):
             streams += recorded_streams(folder, root)
-    return tuple(sorted(streams, key=lambda one: -one.last_modified))
+    return tuple(sorted(streams, key=lambda stream: -stream.last_modified))
 
 
 def recorded_streams(run: Path, root: Path | None = None) -> tuple[StreamRun, ...]:
     """Every stream with rows of a run folder, which is ``root`` or below it; also where the code of its attack is not loaded:
-    what was stored needs none.
-
-    Raises:
-        DataError: the run folder is damaged.
-    """
+    what was stored needs none. Raises DataError: the run folder is damaged."""
     if not (run / store.FILE).is_file():
         return ()
-    stored = [one for one in store.stored_measurements(run) if one["answers"]]
-    known = [Measurement.of(one) for one in stored]
-    modified, place = (run / store.FILE).stat().st_mtime, run.relative_to(root or run)
-    return tuple(
-        StreamRun(
-            (place / str(one.id)).as_posix(),
-            run,
-            {"rita": one, **_matching_cells(one, known)},
-            modified,
-            row["answers"],
-        )
-        for one, row in zip(known, stored)
-        if (one.method, one.key["protocol"]) == ("rita", "stream")
-    )
+    lines = [line for line in store.stored_measurements(run) if line["answers"]]
+    measurements, modified = list(map(Measurement.of, lines)), (run / store.FILE).stat().st_mtime
+    place, streams = run.relative_to(root or run), []
+    for about, line in zip(measurements, lines):
+        if (about.method, about.key["protocol"]) == ("rita", "stream"):
+            cells = {"rita": about, **_matching_cells(about, measurements)}
+            streams.append(StreamRun((place / str(about.id)).as_posix(), run, cells, modified, line["answers"]))
+    return tuple(streams)
 
 
 def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
     """(text, name) of streams for a menu; no text stands twice: those that read alike end with their number."""
-    listed = [
-        (f"{'Stored example: ' * one.stored}{one.title}" + f"; {one.about}" * (not one.stored), one) for one in runs
-    ]
-    count = Counter(text for text, _ in listed)
-    return [(text + f", number {one.header.id}" * (count[text] > 1), one.name) for text, one in listed]
+    runs = list(runs)
+    texts = [f"Stored example: {run.title}" if run.stored else f"{run.title}; {run.about}" for run in runs]
+    count = Counter(texts)
+    return [(text + f", number {run.header.id}" * (count[text] > 1), run.name) for text, run in zip(texts, runs)]
 
 
 def find_stream_run(root: Path, name: str) -> StreamRun:
-    """The stream of that name.
-
-    Raises:
-        DataError: there is none.
-    """
-    for one in stream_runs(root):
-        if one.name == name:
-            return one
+    """The stream of that name. Raises DataError: there is none."""
+    for stream in stream_runs(root):
+        if stream.name == name:
+            return stream
     raise DataError("There is no stored run of that name.", "Choose one from the list.")
 
 
@@ -191,12 +172,11 @@ def _matching_cells(stream: Measurement, known: Sequence[Measurement]) -> dict[s
     keeping = {other.method for other in known if other.key["protocol"] == "stream"}
     cells: dict[str, Measurement] = {}
     for other in known:
-        same = all(other.columns[n] == stream.columns[n] for n in STREAM_COLUMNS)
-        same = same and all(other.key[n] == stream.key[n] for n in STREAM_KEY)
         protocol, method, pictures = other.key["protocol"], other.method, other.key["stream"]
         # a method without a memory does not depend on the one that the stream begins with
-        begins = stream.key["stream"].startswith(pictures) if protocol != "stream" else pictures == stream.key["stream"]
-        same = same and begins
+        same = pictures == stream.key["stream"] or (protocol != "stream" and stream.key["stream"].startswith(pictures))
+        same = same and all(other.columns[n] == stream.columns[n] for n in STREAM_COLUMNS)
+        same = same and all(other.key[n] == stream.key[n] for n in STREAM_KEY)
         remembers = DEFENCES[method].uses_cache if method in DEFENCES else method in keeping
         name = f"{method}:{protocol}" if remembers and protocol != "stream" else method
         if same and name != "rita" and _same_conditions(stream, other):
@@ -214,17 +194,15 @@ def _table_order(name: str) -> tuple[int, int]:
 def _same_conditions(stream: Measurement, other: Measurement) -> bool:
     """Whether all settings that matter to the other method are equal, apart from its memory's ``protocol``, and the seed if
     that method is stochastic."""
+    if other.key["seed"] not in (-1, stream.key["seed"]):
+        return False
     try:
-        one, cell = stream.cell, other.cell
+        mine, cell = stream.cell, other.cell
     except SettingError:  # code that is not loaded: only what was asked for alike
         asked, also = (
-            {n: v for n, v in of.facts["requested"].items() if n != "protocol"} | {"traffic": of.traffic}
-            for of in (stream, other)
+            about.facts["requested"] | {"protocol": "", "target": about.key["target"]} for about in (stream, other)
         )
-        return (
-            asked == also
-            and stream.key["target"] == other.key["target"]
-            and other.key["seed"] in (-1, stream.key["seed"])
-        )
-    settings = canonical_settings(cell.method, one.requested.replace(protocol=cell.settings.protocol), one.fixed_seeds)
-    return settings == cell.settings and one.traffic == cell.traffic and other.key["seed"] in (-1, stream.key["seed"])
+        return asked == also and stream.traffic == other.traffic
+    requested = mine.requested.replace(protocol=cell.settings.protocol)
+    settings = canonical_settings(cell.method, requested, mine.fixed_seeds)
+    return settings == cell.settings and mine.traffic == cell.traffic

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
 from rita_demo.evaluation.report.cells import load_runs
-from rita_demo.evaluation.request import Words, parse_request
+from rita_demo.evaluation.request import ChosenPictures, Words, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
@@ -92,34 +91,28 @@ def evaluate(
 
     own: dict[str, PictureSet] = {}
     if not isinstance(dataset, str | Path):
-        names = class_names(classes)
-        own[OWN] = own_pictures(OWN, names, dataset, limit)
-        target = target if isinstance(target, str) else names[label_index(names, target, "target")]
+        listed = class_names(classes)
+        own[OWN] = own_pictures(OWN, listed, dataset, limit)
+        target = target if isinstance(target, str) else listed[label_index(listed, target, "target")]
         if pictures is not None:
             raise DataError("Pictures are chosen by their names in a named dataset.", "Pass the chosen pairs alone.")
     elif not isinstance(target, str):
         raise SettingError(f"The target of a named dataset is a class name, or next; got {short_repr(target)}.")
     method_names = [*defence_names(methods), *defence_names(defences)]
-    attacked_by = [*attack_names(attack), *attack_names(attacks)]
-    changes = [f"{name}={value}" for name, value in (settings or {}).items()]
-    asked: dict[str, Any] = {"start": preset, "attacks": attacked_by, "budget": budget, "steps": steps}
-    asked |= {"square": square, "protocols": protocols, "assignments": changes}
+    asked: dict[str, Any] = {
+        "start": preset,
+        "attacks": [*attack_names(attack), *attack_names(attacks)],
+        "steps": steps,
+    }
+    asked |= {"budget": budget, "square": square, "protocols": protocols}
+    asked["assignments"] = [f"{name}={value}" for name, value in (settings or {}).items()]
+    fields: dict[str, Any] = {"split": split, "limit": limit, "allow_partial": allow_partial, "backbone": backbone}
+    fields |= {"target": target, "data_root": data_folder() if data_root is None else Path(data_root)}
+    fields["memory"] = None if memory is None else Path(memory)
+    fields["chosen"] = None if pictures is None else ChosenPictures(tuple(dict.fromkeys(pictures)))
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
-        request = parse_request(
-            OWN if own else str(dataset),
-            method_names,
-            seeds,
-            asked,
-            split=split,
-            out=Path(folder),
-            data_root=data_folder() if data_root is None else Path(data_root),
-            limit=limit,
-            allow_partial=allow_partial,
-            backbone=backbone,
-            target=target,
-            memory=None if memory is None else Path(memory),
-            chosen=None if pictures is None else ChosenPictures(tuple(dict.fromkeys(pictures))),
-        )
+        names = OWN if own else str(dataset)
+        request = parse_request(names, method_names, seeds, asked, out=Path(folder), **fields)
         for step in evaluate_steps(request, engine or load_engine(backbone), own, report, warn):
             report(step.sentence)
         return load_runs(request.out)

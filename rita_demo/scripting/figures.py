@@ -8,10 +8,9 @@ from rita_demo import figures
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page.feature_cloud import attack_text
+from rita_demo.evaluation.page.clouds import attack_text
 from rita_demo.evaluation.paper import catalogue
-from rita_demo.evaluation.paper.catalogue import Item
-from rita_demo.evaluation.paper.memory import MAX_DRAWN, longest_streams, memory_items
+from rita_demo.evaluation.paper.catalogue import MAX_DRAWN, Item, longest_streams, memory_items
 from rita_demo.evaluation.report.cells import cells
 from rita_demo.evaluation.rows import run_folders
 from rita_demo.figures import analysis
@@ -31,10 +30,7 @@ Report = Callable[[str], object]
 
 def write(asked: Namespace, report: Report) -> tuple[int, int, int]:
     """Write what the options of ``figures`` ask for; returns the numbers of figures, of tables and of missing ones.
-
-    Raises:
-        DataError: no run folder, no such name, no Chromium, a file that cannot be written.
-    """
+    Raises DataError: no run folder, no such name, no Chromium, a file that cannot be written."""
     wanted = catalogue.checked(asked.only.split(",")) if asked.only else (*catalogue.names(), *catalogue.OF_STREAMS)
     if any(name not in (catalogue.TABLE, catalogue.MEMORY_TABLE) for name in wanted):
         require_chromium()
@@ -42,23 +38,23 @@ def write(asked: Namespace, report: Report) -> tuple[int, int, int]:
     if not folders and (measured := [name for name in wanted if name not in NEED_NO_RUNS]):
         text = f"{join_names(measured, 3)}: drawn from runs, and no run folder was named."
         raise DataError(text, "Name the folder that evaluate wrote to.")
-    found: list[Item] = []
+    items: list[Item] = []
     if {catalogue.CLOUD, catalogue.KL} & set(wanted):
-        found += _cloud_figures(asked, folders, report)
+        items += _cloud_figures(asked, folders, report)
     if catalogue.OVERVIEW in wanted:
-        found.append(_overview(asked, report))
-    found += catalogue.measured_items(cells(*folders)) if folders else []
+        items.append(_overview(asked, report))
+    items += catalogue.measured_items(cells(*folders)) if folders else []
     if set(catalogue.OF_STREAMS) & set(wanted):
-        found += memory_items(folders)
-    found = [one for one in found if any(one.name == name or one.name.startswith(f"{name}-") for name in wanted)]
+        items += memory_items(folders)
+    items = [item for item in items if any(item.name == name or item.name.startswith(f"{name}-") for name in wanted)]
     make_output_folder(asked.out)
     lines = ["# Figures and tables", "", f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}.", ""]
-    for number, one in enumerate(found, start=1):
-        report(f"Writing {one.name}, {number} of {len(found)}")
-        lines.append(_write_item(asked.out, one, asked.width, asked.format))
+    for number, item in enumerate(items, start=1):
+        report(f"Writing {item.name}, {number} of {len(items)}")
+        lines.append(_write_item(asked.out, item, asked.width, asked.format))
     write_output(asked.out / INDEX, ("\n".join(lines) + "\n").encode())
-    figures, tables = sum(one.figure is not None for one in found), sum(bool(one.files) for one in found)
-    return figures, tables, len(found) - figures - tables
+    figures, tables = sum(item.figure is not None for item in items), sum(bool(item.files) for item in items)
+    return figures, tables, len(items) - figures - tables
 
 
 def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) -> Iterator[Item]:
@@ -76,21 +72,21 @@ def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) ->
         yield from _drawn(cloud, engine, asked, report, "")
         return
     # what a stream whose attack uses the memory has stored is found by the memory's state alone
-    streams = [one for one in longest_streams(folders) if not one.attack_uses_cache]
+    streams = [stream for stream in longest_streams(folders) if not stream.attack_uses_cache]
     if not streams:
         text = "No stream was measured: evaluate --methods rita --protocols stream, or name a --dataset."
         yield from (Item(name, text) for name in (catalogue.CLOUD, catalogue.KL))
         return
     engine = load_engine(asked.backbone)
-    for number, one in enumerate(streams[:MAX_DRAWN], start=1):
+    for number, stream in enumerate(streams[:MAX_DRAWN], start=1):
         end = f"-{number}" if len(streams) > 1 else ""
-        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.folder)
-        steps = evaluation_page.load_cloud_steps(here, one.name, engine)
+        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), stream.folder)
+        steps = evaluation_page.load_cloud_steps(here, stream.name, engine)
         try:
             cloud = run_to_end(steps, lambda at: report(f"Encoding clean picture {at[0] + 1} of {at[1]}"))
             yield from _drawn(cloud, engine, asked, report, end)
         except DemoError as error:  # the other streams are drawn
-            yield from (Item(f"{name}{end}", f"{one.title}. {error}") for name in (catalogue.CLOUD, catalogue.KL))
+            yield from (Item(f"{name}{end}", f"{stream.title}. {error}") for name in (catalogue.CLOUD, catalogue.KL))
 
 
 def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report, end: str) -> Iterator[Item]:
@@ -125,15 +121,15 @@ def _overview(asked: Namespace, report: Report) -> Item:
     return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 560)
 
 
-def _write_item(out: Path, one: Item, width: int, kind: str) -> str:
+def _write_item(out: Path, item: Item, width: int, kind: str) -> str:
     """Write a figure or a table; returns its line of the index."""
-    if one.figure is not None:
-        svg, pdf = print_figure(one.figure, width, one.height)
-        write_output(out / f"{one.name}.{kind}", pdf if kind == "pdf" else svg.encode())
-        write_output(out / f"{one.name}.txt", f"{one.text}\n".encode())
-        return f"- [{one.name}]({one.name}.{kind}): {one.text}"
-    if not one.files:
-        return f"- **{one.name}**: missing. {one.text}"
-    for ending, text in one.files.items():
-        write_output(out / f"{one.name}.{ending}", text.encode())
-    return f"- [{one.name}]({one.name}.md), also as .csv and .tex: {one.text}"
+    if item.figure is not None:
+        svg, pdf = print_figure(item.figure, width, item.height)
+        write_output(out / f"{item.name}.{kind}", pdf if kind == "pdf" else svg.encode())
+        write_output(out / f"{item.name}.txt", f"{item.text}\n".encode())
+        return f"- [{item.name}]({item.name}.{kind}): {item.text}"
+    if not item.files:
+        return f"- **{item.name}**: missing. {item.text}"
+    for ending, text in item.files.items():
+        write_output(out / f"{item.name}.{ending}", text.encode())
+    return f"- [{item.name}]({item.name}.md), also as .csv and .tex: {item.text}"

@@ -35,16 +35,16 @@ def save_memory(file: str | Path, *folders: str | Path, stream: int | None = Non
         )
     numbers = range(1, len(streams) + 1)
     if stream not in numbers and (stream is not None or len(streams) > 1):
-        listed = "; ".join(f"{number}: {one.title}" for number, one in zip(numbers, streams))
+        listed = "; ".join(f"{number}: {choice.title}" for number, choice in zip(numbers, streams))
         raise DataError(f"The folders hold {len(streams)} streams: {listed}.", "Choose one with --stream NUMBER.")
-    one = streams[(stream or 1) - 1]
-    course, here = trajectory_of(one), DataFolders(data_folder() or Path("data"), one.folder)
-    table = stream_history(here, one, course, len(course.pictures))
-    data = memory_file.pack(table, str(one.columns["backbone"]), one.header.requested_clean)
+    choice = streams[(stream or 1) - 1]
+    course, here = trajectory_of(choice), DataFolders(data_folder() or Path("data"), choice.folder)
+    table = stream_history(here, choice, course, len(course.pictures))
+    data = memory_file.pack(table, str(choice.columns["backbone"]), choice.header.requested_clean)
     if len(data) > memory_file.MAX_FILE_BYTES:
         raise DataError(
             f"The memory of this stream is larger than what can be read again ({memory_file.MAX_FILE_BYTES >> 20} MB).",
             "Measure with fewer classes, or fewer slots.",
         )
     write_output(Path(file), data)
-    return one.title
+    return choice.title

@@ -26,19 +26,19 @@ OwnAttack = Attack | str | Callable[..., Any]
 def defence_names(given: OwnDefence | Iterable[OwnDefence] | None) -> list[str]:
     """The names of defences: of one, of text with commas, or of several. Own ones are known from now on; a name stays as
     it is, known or not. Raises PluginError: one cannot be used, or its name is that of another."""
-    return [_name(one, Defence, defence_registry, defence_of) for one in _listed(given)]
+    return [_name(value, Defence, defence_registry, defence_of) for value in _listed(given)]
 
 
 def attack_names(given: OwnAttack | Iterable[OwnAttack] | None) -> list[str]:
     """The names of attacks that are given as :func:`defence_names` takes defences; ``adaptive:METHOD`` takes a method of
     ``FILE.py:NAME`` as well."""
     names = []
-    for one in _listed(given):
-        prefix, colon, method = one.partition(":") if isinstance(one, str) else ("", "", "")
+    for value in _listed(given):
+        prefix, colon, method = value.partition(":") if isinstance(value, str) else ("", "", "")
         if prefix == ADAPTIVE.name and colon:
             names.append(f"{prefix}:{_name(method, Defence, defence_registry, defence_of)}")
         else:
-            names.append(_name(one, Attack, attack_registry, attack_of))
+            names.append(_name(value, Attack, attack_registry, attack_of))
     return names
 
 
@@ -50,25 +50,25 @@ def attack_name(given: OwnAttack) -> str:
     return names[0]
 
 
-def _listed(given: Any) -> list[Any]:
-    if given is None:
+def _listed(values: Any) -> list[Any]:
+    if values is None:
         return []
-    if isinstance(given, str):
-        return [word.strip() for word in given.split(",") if word.strip()]
-    if isinstance(given, Defence | Attack) or callable(given) or not isinstance(given, Iterable):
-        return [given]
-    return [word for one in given for word in (_listed(one) if isinstance(one, str) else [one])]
+    if isinstance(values, str):
+        return [word.strip() for word in values.split(",") if word.strip()]
+    if isinstance(values, Defence | Attack) or callable(values) or not isinstance(values, Iterable):
+        return [values]
+    return [word for value in values for word in (_listed(value) if isinstance(value, str) else [value])]
 
 
-def _name(one: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) -> str:
-    if isinstance(one, str):
-        return registry.add_plugin(one, record_of).name if is_plugin(one) else one
-    if not isinstance(one, kind) and not callable(one):
+def _name(value: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) -> str:
+    if isinstance(value, str):
+        return registry.add_plugin(value, record_of).name if is_plugin(value) else value
+    if not isinstance(value, kind) and not callable(value):
         raise PluginError(
-            f"A {kind.__name__} was expected; got {type(one).__name__}.",
+            f"A {kind.__name__} was expected; got {type(value).__name__}.",
             f"Give a name, a {kind.__name__}, FILE.py:NAME or a function.",
         )
-    return registry.add_object(one if isinstance(one, kind) else record_of(one)).name
+    return registry.add_object(value if isinstance(value, kind) else record_of(value)).name
 
 
 def _about(function: Callable[..., Any]) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def _about(function: Callable[..., Any]) -> dict[str, Any]:
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
         raise PluginError("A function without a name cannot be a row.", "Write it with def, or give it a __name__.")
-    first = (function.__doc__ or "").strip().partition("\n")[0]
-    return {"name": name, "title": name.replace("_", " ").capitalize(), "sentence": first or f"The function {name}."}
+    line = (function.__doc__ or "").strip().partition("\n")[0]
+    return {"name": name, "title": name.replace("_", " ").capitalize(), "sentence": line or f"The function {name}."}
 
 
 def defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence:
@@ -86,8 +86,8 @@ def defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence:
 
     @wraps(function)  # errors and hashes are about the function itself
     def answer(inputs: DefenceInput) -> Verdict:
-        found = function(inputs)
-        return found if isinstance(found, Verdict) else verdict_of(found)
+        result = function(inputs)
+        return result if isinstance(result, Verdict) else verdict_of(result)
 
     return Defence(answer=answer, **_about(function))
 

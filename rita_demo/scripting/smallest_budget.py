@@ -18,8 +18,6 @@ from rita_demo.settings import SETTINGS
 if TYPE_CHECKING:
     import pandas as pd
 
-Report = Callable[[str], object]
-
 
 def smallest_budget(
     picture: Source,
@@ -29,7 +27,7 @@ def smallest_budget(
     defence: OwnDefence | Iterable[OwnDefence] | None = None,  # as own ones were given before: more methods
     label: str | int | None = None,
     most: int | str = MOST,
-    report: Report = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
     **options: Any,
 ) -> pd.DataFrame:
     """The smallest budget at which the attacker who knows a defence makes its answer on this picture wrong, by bisection
@@ -43,8 +41,7 @@ def smallest_budget(
     Returns:
         One row per defence: ``budget`` in 1/255 (0: wrong without an attack; missing: it stood up to ``most``), the wrong
         ``answer``, ``linf`` and ``l2`` of the change; of all attacks together ``attacks``, ``forward`` and ``backward``
-        passes of the vision tower in pictures, and ``seconds``;
-        ``tried``: every budget and whether the defence fell.
+        passes of the vision tower in pictures, and ``seconds``; ``tried``: every budget and whether the defence fell.
 
     Raises:
         DemoError: an input that cannot be used, in one sentence.
@@ -58,10 +55,7 @@ def smallest_budget(
     engine, backbone = options.pop("engine", None), options.pop("backbone", "embedded")
     words = {"start": options.pop("preset", "recommended"), "changes": options.pop("settings", None)} | options
     request = RunRequest.parse(picture, classes=classes, label=label, methods=list(names), attack="none", **words)
-    used, run = explain(request, engine or backbone)
-    found = [run_to_end(smallest_budget_steps(used, run, name, largest), report) for name in names]
-    return (
-        pd.DataFrame([row_of(one, run.class_prompts.names) for one in found])
-        .set_index("method")
-        .astype({"budget": "Int64"})
-    )
+    model, run = explain(request, engine or backbone)
+    budgets = [run_to_end(smallest_budget_steps(model, run, name, largest), report) for name in names]
+    rows = [row_of(one, run.class_prompts.names) for one in budgets]
+    return pd.DataFrame(rows).set_index("method").astype({"budget": "Int64"})

@@ -50,6 +50,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 ONE = "explain PHOTO --classes a,b"
+MEASURE = "evaluate --dataset textures --attack pgd --budget 2 --out runs"
 BAD_USAGE: list[tuple[str, str]] = [
     ("", "COMMAND"),
     ("evaluate", "the following arguments are required"),
@@ -72,6 +73,19 @@ BAD_USAGE: list[tuple[str, str]] = [
     (f"{ONE} --set colour=red", "no setting 'colour'"),
     (f"{ONE} --set descriptions=", "or the path of a file"),
     (f"{ONE} --attack none --target a", "needs an attack"),
+    (f"{MEASURE} --methods clip,rit", "no method 'rit'. Did you mean rita?"),
+    (f"{MEASURE} --methods rita_memory --protocols off", "rita_memory needs a memory"),
+    (f"{MEASURE} --methods tda --protocols off", "tda needs a memory"),
+    (f"{MEASURE} --methods clip --attack bribery", "attack is one of none, noise, fgsm, pgd"),
+    (f"{MEASURE} --methods clip --seeds 0,x", "A seed is a whole number"),
+    (f"{MEASURE} --methods clip --limit 0", "argument --limit: a whole number from 1; got '0'"),
+    (f"{MEASURE} --methods clip --sweep slots", "A sweep is written name=v1,v2"),
+    (f"{MEASURE} --methods clip --sweep slots=1,99", "slots is a whole number from 1 to 32"),
+    (f"{MEASURE} --methods clip --sweep slots=1 --sweep slots=2", "given twice"),
+    (f"{MEASURE} --methods clip --attacked-share 0", "from 1 to 100"),
+    (f"{MEASURE} --methods clip --stream-order backwards", "invalid choice"),
+    (f"{MEASURE.replace('pgd', 'none')} --methods clip --target next", "--target needs an attack"),
+    ("evaluate --dataset dtd --methods clip --attack pgd --out runs", "required: --budget"),
     ("serve --port 99999", "a whole number from 1 to 65535; got '99999'"),
     ("open", "FILE.zip"),
     ("open x.zip --port 0", "a whole number from 1 to 65535; got '0'"),
@@ -166,43 +180,35 @@ def test_the_papers_names_of_models_are_listed_and_understood(capsys: pytest.Cap
 
 def test_the_table_names_every_method_and_the_threat_model(photo, recorded_call, capsys) -> None:
     _, out, _ = run(capsys, "explain", photo, "--classes", "a,b")
-    story = make_run()
-    lines = out.splitlines()
+    story, lines = make_run(), out.splitlines()
     assert lines[0].startswith("photo.png: 64 x 64 pixels")
     for method in ("CLIP", "Ensemble", "RITA"):
         (line,) = (line for line in lines if line.startswith(method) and " %" in line)
         assert line.count(" %") == 2
         assert line.endswith(("holds", "fooled", "was already wrong", "right now"))
-    for sentence in story.threat_model.sentences:
-        assert sentence in out
+    assert all(sentence in out for sentence in story.threat_model.sentences)
     assert max(len(line) for line in lines if " %" in line) <= 110
     noted = replace(story.backbone, note="Runs with plain GELU, because it was named so.")
     assert noted.note in text_tables.run_table(replace(story, backbone=noted), "a").splitlines()
     cut = SamePrompt(("a", "b"), 77)
-    cut_prompts = replace(story.class_prompts, same_prompts=(cut,))
-    assert cut.sentence in text_tables.run_table(replace(story, class_prompts=cut_prompts), "a").splitlines()
-
-
-def test_defend_only_shows_one_answer_per_method(photo, recorded_call, capsys) -> None:
+    prompts = replace(story.class_prompts, same_prompts=(cut,))
+    assert cut.sentence in text_tables.run_table(replace(story, class_prompts=prompts), "a").splitlines()
     _, out, _ = run(capsys, "explain", photo, "--classes", "a,b", "--attack", "none")
-    assert "attacked " not in out.partition("Right means")[0]  # the table
+    assert "attacked " not in out.partition("Right means")[0], "defended only: one answer per method"
     assert out.count(" %") == 3
 
 
 def test_an_error_is_one_line_and_an_unexpected_one_is_shown_in_full_on_request(photo, monkeypatch, capsys) -> None:
-    errors: list[Exception] = [BackboneError("The weights are not here.", "Take the embedded model.")]
-
     def fail(*_: object, **__: object) -> None:
         raise errors[-1]
 
+    errors: list[Exception] = [BackboneError("The weights are not here.", "Take the embedded model.")]
     monkeypatch.setattr(explain_module, "explain", fail)
     words = ("explain", photo, "--classes", "a,b")
-    status, _, err = run(capsys, *words)
-    assert (status, err) == (1, "The weights are not here. Take the embedded model.\n")
+    assert run(capsys, *words) == (1, "", "The weights are not here. Take the embedded model.\n")
     errors.append(ZeroDivisionError("oops"))
     status, _, err = run(capsys, *words)
-    assert (status, err.count("\n")) == (1, 1)
-    assert "ZeroDivisionError: oops" in err
+    assert (status, err.count("\n"), "ZeroDivisionError: oops" in err) == (1, 1, True)
     monkeypatch.setenv("RITA_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         cli.main(words)

@@ -82,10 +82,3 @@ def test_own_methods_and_attacks_are_on_the_page_beside_the_others(serve_calls, 
     assert len(serve_calls) == 2
     assert cli.main(["serve", "--methods", f"{file}:gone"]) == 1
     assert "mine.py defines no gone" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("no_plugins_afterwards")
-def test_the_option_of_before_still_loads_a_method(serve_calls, tmp_path) -> None:
-    (tmp_path / "mine.py").write_text(OWN)
-    assert cli.main(["serve", "--defence", f"{tmp_path}/mine.py:lowest"]) == 0
-    assert "lowest" in default_methods()

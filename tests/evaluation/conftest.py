@@ -93,18 +93,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory, run_evaluate: Run) -> Path:
     return run_evaluate(tmp_path_factory.mktemp("measured") / "runs", *more)
 
 
-@pytest.fixture
-def nothing_encoded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From the call on, encoding, attacking and tuning fail: what they make should be read from the store."""
-
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("this should have been read from the store")
-
-    def forbid() -> None:
-        for method in ("encode_views", "encode_views_batch", "tune", "attack_steps", "attack_batch"):
-            monkeypatch.setattr(Engine, method, never)
-
-    return forbid
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory, run_evaluate: Run) -> Path:
+    """For figures: clean and PGD at two budgets, without and with a step of the prompt update. Only read."""
+    more = ["--attack", "none,pgd", "--budget", "1,4", "--sweep", "tuning_steps=0,1", "--limit", "4"]
+    return run_evaluate(tmp_path_factory.mktemp("measured") / "runs" / "small", *more)
 
 
 def headers(out: Path) -> list[Measurement]:
@@ -114,17 +107,15 @@ def headers(out: Path) -> list[Measurement]:
 
 def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
     """Measurement -> its rows without seconds, in the order of the run, with the columns of the tables."""
-    found = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for one in headers(out):
         about = one.columns | {"seed": one.key["seed"]}
         names = ("dataset", "method", "attack", "protocol", "seed", "budget", "steps", "settings")
-        name = "_".join(str(about[n]) for n in names)
-        assert name not in found
-        found[name] = []
+        rows = found.setdefault("_".join(str(about[n]) for n in names), [])
+        assert not rows
         for row in store.read_stream(out, one.id):
-            hit = {} if row["attacked"] else {"attack": "none", "budget": 0, "steps": 0}
-            kept = {n: v for n, v in row.items() if "seconds" not in n and n != "measurement"}
-            found[name].append(one.columns | {"attack": one.key["attack"]} | kept | hit)
+            hit = {"attack": one.key["attack"]} if row["attacked"] else store.NOT_ATTACKED
+            rows.append(one.columns | hit | {n: v for n, v in row.items() if "seconds" not in n and n != "measurement"})
     return found
 
 

@@ -8,7 +8,6 @@ from rita_demo.cli import main as cli
 from rita_demo.data import shipped_results
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells
-from rita_demo.figures.analysis.pooled_shares import pooled
 from rita_demo.records.errors import DataError
 from rita_demo.ui.arena.numbers import NOTHING_MEASURED, numbers_html
 
@@ -16,9 +15,7 @@ METHODS, ATTACKS = ("clip", "ensemble"), ("none", "pgd", "adaptive:ensemble", "a
 
 
 @pytest.mark.slow
-def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(
-    tmp_path, tiny_model_dir, monkeypatch
-) -> None:
+def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(tmp_path, tiny_model_dir, monkeypatch):
     short = {"adaptive.steps": 2, "attack_views": 2}
     monkeypatch.setattr(planned_cells, "RECOMMENDED", planned_cells.RECOMMENDED.replace(**short))
     words = ["evaluate", "--dataset", "textures", "--split", "test", "--limit", "2", "--budget", "4"]
@@ -62,23 +59,3 @@ def test_the_shipped_rows_are_of_both_towers_and_their_number_of_pictures_is_sta
     one = min((cell for cell in cells if not cell.by_earlier_attack), key=lambda cell: cell.n)
     assert f"<b>{one.accuracy:.0f}</b> ({one.low:.0f}–{one.high:.0f})<small>n = {one.n}</small>" in html
     assert numbers_html(()) == NOTHING_MEASURED
-
-
-def test_shares_are_added_up_over_the_datasets_and_their_interval_is_that_of_the_sum() -> None:
-    cells = shipped_results.read(shipped_results.ARENA)
-    shares = pooled(cells)
-    for method, expected in {"dbd": (88, 0), "rita": (69, 4), "ensemble": (66, 3)}.items():
-        both = [shares["embedded", method, attack] for attack in ("pgd", "adaptive")]
-        assert tuple(round(share.percent) for share in both) == expected
-        assert [(share.n, share.earlier) for share in both] == [(200, False), (200, True)]
-        own = [cell for cell in cells if (cell.backbone, cell.method, cell.attack) == ("embedded", method, "pgd")]
-        assert both[0].right == sum(round(cell.accuracy * cell.n / 100) for cell in own)
-        low, high = both[0].interval
-        assert min(cell.low for cell in own) < low < both[0].percent < high < max(cell.high for cell in own)
-    assert shares["embedded-robust", "rita", "adaptive"].n == 356
-    old = next(cell for cell in cells if (cell.method, cell.attack) == ("rita", "adaptive"))
-    new = replace(old, accuracy=10.0, n=20, version="0.1.0")
-    for both in ([old, new], [new, old]):
-        (share,) = pooled(both).values()
-        assert (share.right, share.n, share.earlier) == (2, 20, False), "the present form of the attack counts"
-    assert pooled([]) == {}

@@ -24,19 +24,14 @@ MASKED = Defence(
 
 def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run_evaluate, rows_of, tmp_path) -> None:
     more = ("--attack", "adaptive:rita", "--protocols", "off,stream", "--set", "attack_views=3", "--limit", "4")
-    more += ("--set", "adaptive.steps=2", "--set", "adaptive.restarts=1")
-    out = run_evaluate(tmp_path / "runs", *more)
-    found = rows_of(out)
-    assert len(found) == 4  # clip, ensemble, rita off and stream
-    assert all(len(rows) == 4 for rows in found.values())
-    assert all(0 < row["linf"] <= 4 for rows in found.values() for row in rows)
-    found_headers = headers(out)
-    for header in found_headers:
-        said = " ".join(header.facts["threat"])
-        assert "The attacker knows RITA" in said
-        assert "with 3 fresh views each" in said
-        assert "held fixed" in said
-        empty = "The attack uses an empty memory for every picture." in said
+    out = run_evaluate(tmp_path / "runs", *more, "--set", "adaptive.steps=2", "--set", "adaptive.restarts=1")
+    found = rows_of(out).values()
+    assert [len(rows) for rows in found] == [4] * 4  # clip, ensemble, rita off and stream
+    assert all(0 < row["linf"] <= 4 for rows in found for row in rows)
+    for header in headers(out):
+        threat = " ".join(header.facts["threat"])
+        assert all(words in threat for words in ("The attacker knows RITA", "with 3 fresh views each", "held fixed"))
+        empty = "The attack uses an empty memory for every picture." in threat
         assert empty == (header.columns["protocol"] == "off")
 
 

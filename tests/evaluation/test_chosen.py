@@ -1,7 +1,7 @@
 """Chosen pictures: measured alone they get the same rows as in the whole run."""
 
 import csv
-from functools import partial
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,8 @@ import pytest
 from rita_demo import evaluate, only_right
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
-from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
-from rita_demo.evaluation.pick import pick
-from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.pictures import PictureSet, collect
+from rita_demo.evaluation.request import ChosenPictures, read_pictures
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.spreadsheet import csv_bytes
 from tests.evaluation.conftest import Run, cells, headers
@@ -58,29 +57,28 @@ def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir
         evaluate([(texture("dotted", 1), 0)], "dotted,lined", methods="clip", attack="none", budget=0, pictures=CHOSEN)
 
 
+def chosen_of(names: tuple[str, ...], dataset: str = "textures", root: Path | None = None, **more) -> PictureSet:
+    split = "val" if dataset == "textures" else "test"
+    chosen = more.pop("chosen", None) or ChosenPictures(names)
+    return collect(dataset, root, more.get("split", split), limit=None, allow_partial=True, chosen=chosen)
+
+
 def test_drawn_textures_are_chosen_by_name_and_others_are_refused() -> None:
-    chosen = ChosenPictures(("lined/1000005", "dotted/1000007"))
-    found = collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, chosen))
+    found = chosen_of(("lined/1000005", "dotted/1000007"))
     assert [(found.names[item.label], item.id) for item in found.items] == [
         ("dotted", "dotted/1000007"),
         ("lined", "lined/1000005"),
     ]
     for name in ("lined/7", "lined/1000500", "nothing/1000001", "lined/x", "../lined/1000001", "lined/" + "9" * 30):
         with pytest.raises(DataError, match="1 of 1 chosen pictures are not in textures"):
-            collect(
-                "textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, ChosenPictures((name,)))
-            )
+            chosen_of((name,))
 
 
 def test_chosen_pictures_can_be_asked_among_fewer_names_but_not_without_their_own(data_root: Path) -> None:
-    two = ChosenPictures(CHOSEN, ("cup", "cat"))
-    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, two))
+    found = chosen_of((), "caltech101", data_root, chosen=ChosenPictures(CHOSEN, ("cup", "cat")))
     assert {item.id: found.names[item.label] for item in found.items} == dict(zip(CHOSEN, ("cup", "cat")))
     with pytest.raises(DataError, match="Pictures of cat are chosen"):
-        pick(
-            ChosenPictures(CHOSEN, ("cup", "dog")),
-            collect("caltech101", data_root, "test", limit=None, allow_partial=True),
-        )
+        chosen_of((), "caltech101", data_root, chosen=ChosenPictures(CHOSEN, ("cup", "dog")))
 
 
 def test_a_list_of_pictures_is_a_table_or_a_name_per_line(tmp_path: Path) -> None:
@@ -124,22 +122,14 @@ def test_a_list_is_read_as_every_spreadsheet_saves_it(kind: str, encoding: str, 
     assert read_pictures(tmp_path / "list.csv") == ("crab, red/1.png", "cup/2.png")
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        "\n".join(name.replace("/", "\\") for name in CHOSEN),
-        "picture\n" + "\n".join(name.replace("/", "\\") for name in CHOSEN),
-        "\n".join(f'"{name}"' for name in CHOSEN),
-        "sep=;\n" + "\n".join(f"  ./{name} " for name in CHOSEN),
-    ],
-)
-def test_names_as_windows_writes_them_are_found(names: str, data_root: Path, tmp_path: Path) -> None:
-    (tmp_path / "list.txt").write_text(names)
-    chosen = ChosenPictures(read_pictures(tmp_path / "list.txt"))
-    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
-    assert {item.id for item in found.items} == set(CHOSEN)
-    drawn = ChosenPictures(("lined\\1000005",))
-    assert len(collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, drawn)).items) == 1
+def test_names_as_windows_writes_them_are_found(data_root: Path, tmp_path: Path) -> None:
+    windows = "\n".join(name.replace("/", "\\") for name in CHOSEN)
+    quoted, spaced = "\n".join(f'"{name}"' for name in CHOSEN), "\n".join(f"  ./{name} " for name in CHOSEN)
+    for text in (windows, f"picture\n{windows}", quoted, f"sep=;\n{spaced}"):
+        (tmp_path / "list.txt").write_text(text)
+        found = chosen_of(read_pictures(tmp_path / "list.txt"), "caltech101", data_root)
+        assert {item.id for item in found.items} == set(CHOSEN)
+    assert len(chosen_of(("lined\\1000005",)).items) == 1
 
 
 def test_a_name_with_a_backslash_of_its_own_is_meant_first(tmp_path: Path) -> None:
@@ -147,47 +137,37 @@ def test_a_name_with_a_backslash_of_its_own_is_meant_first(tmp_path: Path) -> No
         path = tmp_path / "mine" / name
         path.parent.mkdir(parents=True)
         path.write_bytes(png_bytes(texture("dotted", 1)))
-    chosen = ChosenPictures(("a/x\\1.png", "b\\1.png"))
-    found = collect("mine", tmp_path, "all", limit=None, allow_partial=False, pick=partial(pick, chosen))
+    found = chosen_of(("a/x\\1.png", "b\\1.png"), "mine", tmp_path, split="all")
     assert [item.id for item in found.items] == ["a/x\\1.png", "b/1.png"]
 
 
 def test_a_list_that_fits_nothing_says_why(data_root: Path, tmp_path: Path) -> None:
     path = tmp_path / "list.csv"
-    for text, said in (
+    for text, sentence in (
         ("path,label\ncat/1.png,cat\n", "the first row names the column of the pictures: file or picture"),
         ("cat/1.png\n", r"A name there is caltech-101/101_ObjectCategories/cat/0\.png\. Name their dataset"),
     ):
         path.write_text(text)
-        chosen = ChosenPictures(read_pictures(path))
-        with pytest.raises(DataError, match=said):
-            collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
-    for data in (
-        "picture;n\nBücher/1.png;1\n".encode("latin-1"),
-        b"PK\3\4\x14\0\6\0\xff\xfe",
-        b'picture\n"' + b"x" * 200_000,
-    ):
+        with pytest.raises(DataError, match=sentence):
+            chosen_of(read_pictures(path), "caltech101", data_root)
+    latin = "picture;n\nBücher/1.png;1\n".encode("latin-1")
+    for data in (latin, b"PK\3\4\x14\0\6\0\xff\xfe", b'picture\n"' + b"x" * 200_000):
         path.write_bytes(data)
         with pytest.raises(DataError, match=r"UTF-8 or UTF-16, or a quote in it never ends\. Save it as CSV in UTF-8"):
             read_pictures(path)
 
 
 def test_pictures_that_one_run_has_right_are_measured_by_the_other_commands(
-    runs: Path, data_root: Path, run_evaluate: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs, run_evaluate, tmp_path, capsys
 ) -> None:
-    pairs = [(method, other) for method in ("clip", "ensemble", "rita") for other in ("clip", "ensemble", "rita")]
-    frames = {
-        both: only_right(
-            runs, method=both, attack="none", protocol=tuple("stream" if m == "rita" else "off" for m in both)
-        )
-        for both in pairs
-    }
-    methods, frame = next((both, frame) for both, frame in frames.items() if len(frame))  # the random model is fixed
-    protocols = ",".join("stream" if method == "rita" else "off" for method in methods)
+    protocols = {"clip": "off", "ensemble": "off", "rita": "stream"}
+    for both in permutations(protocols, 2):
+        asked = {"method": both, "attack": "none", "protocol": tuple(protocols[method] for method in both)}
+        if len(frame := only_right(runs, **asked)):  # the random model is fixed
+            break
     listed = tmp_path / "won.csv"
-    words = ["compare", runs, "--method", ",".join(methods), "--attack", "none", "--protocol", protocols]
-    words += ["--csv", listed]
-    assert cli.main([str(word) for word in words]) == 0
+    words = ["compare", runs, "--method", ",".join(both), "--attack", "none", "--protocol", ",".join(asked["protocol"])]
+    assert cli.main([*map(str, words), "--csv", str(listed)]) == 0
     assert frame.attrs["sentence"] in capsys.readouterr().out
     assert [row["picture"] for row in csv.DictReader(listed.open())] == list(frame.picture)
     alone = run_evaluate(tmp_path / "runs", "--pictures", str(listed), "--attack", "none", "--protocols", "off")

@@ -1,6 +1,6 @@
 """The preset ``paper`` per dataset and tower, unless a setting is given explicitly."""
 
-from argparse import Namespace
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,23 +71,25 @@ def test_explicit_settings_override_the_preset() -> None:
     assert dataset_defaults(parse_request(), "imagenet") == {}
 
 
-def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
-    def settings(*more: str) -> tuple[bool, float]:
-        words = ["explain", "x.png", "--preset", "paper", *more]
-        args: Namespace = cli.build_parser().parse_args(words)
-        found = run_request_of(args).settings
-        return found.subset_size, found.ctpt_weight
-
-    assert settings("--vocabulary", "imagenet") == (64, 20.0)
-    assert settings("--vocabulary", "imagenet", "--set", "subset_size=16") == (16, 20.0)
-    assert settings("--vocabulary", "dtd") == (64, 50.0)
-    assert settings("--classes", "a,b") == (PAPER.subset_size, PAPER.ctpt_weight)
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--vocabulary imagenet", (64, 20.0)),
+        ("--vocabulary imagenet --set subset_size=16", (16, 20.0)),
+        ("--vocabulary dtd", (64, 50.0)),
+        ("--classes a,b", (PAPER.subset_size, PAPER.ctpt_weight)),
+    ],
+)
+def test_explain_has_the_values_of_the_chosen_vocabulary(words: str, expected: tuple[int, float]) -> None:
+    line = f"explain x.png --preset paper {words}"
+    settings = run_request_of(cli.build_parser().parse_args(line.split())).settings
+    assert (settings.subset_size, settings.ctpt_weight) == expected
 
 
 def test_class_folders_that_are_cut_to_one_prompt_or_called_by_numbers_are_named(
     command_line, tmp_path, capsys
 ) -> None:
-    def said(out: str, *folders: str) -> tuple[str, str]:
+    def said(out: str, *folders: str):
         for name in folders:
             (tmp_path / out / "mine" / name).mkdir(parents=True)
             (tmp_path / out / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
@@ -97,40 +99,33 @@ def test_class_folders_that_are_cut_to_one_prompt_or_called_by_numbers_are_named
         assert cli.main(command_line(tmp_path / out / "runs", *more, "--attack", "none", "--protocols", "off")) == 0
         return capsys.readouterr()
 
-    out, err = said("cut", "dotted", LONG + "红", LONG + "蓝")
-    assert err.count("mine: The names “") == 1
-    assert "are cut at 77 tokens, and their prompts are the same" in err
-    assert "are cut at" not in said("apart", "dotted", "red", LONG + "蓝")[1]
-    assert said("numbers", "1", "2")[1].count("mine: 2 class folders have a number and no name: 1, 2.") == 1
-    out, err = said("named", "1", "2")
-    assert out.count("mine: The class names are those of mine/classnames.txt.") == 1
-    assert "no name" not in err
+    cut = said("cut", "dotted", LONG + "红", LONG + "蓝").err
+    assert cut.count("mine: The names “") == 1
+    assert "are cut at 77 tokens, and their prompts are the same" in cut
+    assert "are cut at" not in said("apart", "dotted", "red", LONG + "蓝").err
+    assert said("numbers", "1", "2").err.count("mine: 2 class folders have a number and no name: 1, 2.") == 1
+    named = said("named", "1", "2")
+    assert named.out.count("mine: The class names are those of mine/classnames.txt.") == 1
+    assert "no name" not in named.err
     assert [header.names for header in headers(tmp_path / "named/runs")] == [("rose", "cup")]
     assert set(load_runs(tmp_path / "named/runs")["label"]) == {"rose", "cup"}
 
 
-def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
-    folder, pictures = tmp_path / "imagenet-adversarial", []
+def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:
+    folder, out = tmp_path / "imagenet-adversarial", tmp_path / "runs"
     for label, name in enumerate(("cat", "dog")):
-        place = folder / f"imagenet-a/n{label}"
-        place.mkdir(parents=True)
+        (folder / f"imagenet-a/n{label}").mkdir(parents=True)
         source = data_root / "caltech-101/101_ObjectCategories" / name / "0.png"
-        (place / "0.png").write_bytes(source.read_bytes())
-        pictures.append(f"n{label} {name}\n")
-    (folder / "classnames.txt").write_text("".join(pictures))
-    out = tmp_path / "runs"
+        shutil.copy(source, folder / f"imagenet-a/n{label}/0.png")
+    (folder / "classnames.txt").write_text("n0 cat\nn1 dog\n")
     more = ["--data-root", str(tmp_path), "--dataset", "imagenet_a", "--split", "test"]
     more += ["--methods", "ctpt", "--attack", "none", "--preset", "paper"]
-    assert cli.main(command_line(out, *more)) == 0
-    said = capsys.readouterr().out
-    assert "imagenet_a, as in the paper: ctpt_weight=20.0, subset_size=32 (--set wins)." in said
-    (header,) = headers(out)
-    asked = header.facts["requested"]
-    assert (asked["subset_size"], asked["ctpt_weight"]) == (32, 20.0)
-    assert cli.main(command_line(out, *more, "--set", "ctpt_weight=50")) == 0
-    found = [header.facts["requested"] for header in headers(out)]
-    assert {settings["ctpt_weight"] for settings in found} == {20.0, 50.0}
-    assert {settings["subset_size"] for settings in found} == {32}
+    for changes, weights in (((), {20.0}), (("--set", "ctpt_weight=50"), {20.0, 50.0})):
+        assert cli.main(command_line(out, *more, *changes)) == 0
+        asked = [header.facts["requested"] for header in headers(out)]
+        assert ({one["ctpt_weight"] for one in asked}, {one["subset_size"] for one in asked}) == (weights, {32})
+    sentence = "imagenet_a, as in the paper: ctpt_weight=20.0, subset_size=32 (--set wins)."
+    assert sentence in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("dataset", "described"), [("caltech101", False), ("dtd", True)])

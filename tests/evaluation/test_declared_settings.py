@@ -7,7 +7,6 @@ import pytest
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import main as cli
-from rita_demo.defences.contract import Defence
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.frames import read
 from rita_demo.records.errors import SettingError
@@ -40,7 +39,7 @@ FACTOR = 'Setting("factor", "float", 1.0, "Factor", "Any.", low=0, high=9),'
 
 
 @pytest.fixture
-def own(tmp_path: Path, command_line, no_plugins_afterwards):  # type: ignore[no-untyped-def]
+def own(tmp_path: Path, command_line, no_plugins_afterwards):
     """Measures the defence of a file; returns the exit status."""
 
     def measure(reads: str, *more: str, uses: str = "()", setting: str = "") -> int:
@@ -95,15 +94,15 @@ def test_an_attack_reads_its_own_settings_alone(command_line, tmp_path, no_plugi
 
 @pytest.mark.parametrize("name", [*DEFENCES])
 def test_every_defence_declares_settings_that_exist(name: str) -> None:
-    defence: Defence = DEFENCES[name]
-    declared = Declared(RECOMMENDED, defence.declared_settings(RECOMMENDED), "it", "uses")
+    names = DEFENCES[name].declared_settings(RECOMMENDED)
+    declared = Declared(RECOMMENDED, names, "it", "uses")
+    assert names <= set(SETTINGS)
     for setting in SETTINGS:
-        if setting in defence.declared_settings(RECOMMENDED):
+        if setting in names:
             assert getattr(declared, setting) == getattr(RECOMMENDED, setting)
         else:
             with pytest.raises(SettingError, match=f"It reads the setting {setting}, which"):
                 getattr(declared, setting)
-    assert defence.declared_settings(RECOMMENDED) <= set(SETTINGS)
     assert ATTACKS["pgd"].param_values(RECOMMENDED) == {}
 
 

@@ -1,7 +1,6 @@
 """A full disk while rows are written: an error message, and with more room the same command ends with the numbers of
 an uninterrupted run."""
 
-import resource
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,22 +32,19 @@ def limited_disk(place: Path, kilobytes: int) -> Iterator[Callable[[int], None]]
     except FileNotFoundError:
         mounted = False
     if not mounted:
-        pytest.skip("mounting a file system is not allowed here; only the limit on a file's size is tested")
+        pytest.skip(
+            "mounting a file system is not allowed here; tests/evaluation/test_rows.py has the limit on a file's size"
+        )
     try:
         yield lambda now: mount(f"remount,size={now}k") and pytest.fail("cannot be made larger")
     finally:
         subprocess.run(["umount", str(place)], check=True)
 
 
-@contextmanager
-def small_files(most: int) -> Iterator[None]:
-    """No file of this process can grow beyond so many bytes: the same error as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+def archive_server(each: int) -> Server:
+    """Serves DTD with two classes of so many pictures."""
+    names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(each)]
+    return Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
 
 
 def test_a_full_disk_loses_no_row_and_the_same_command_resumes(command_line, run_evaluate, rows_of, tmp_path, capsys):
@@ -72,19 +68,8 @@ def test_a_full_disk_loses_no_row_and_the_same_command_resumes(command_line, run
         assert rows_of(out) == rows_of(whole)
 
 
-def test_the_command_reports_a_file_size_limit_and_resumes_later(command_line, run_evaluate, rows_of, tmp_path, capsys):
-    whole, out = run_evaluate(tmp_path / "whole"), tmp_path / "runs"
-    with small_files(60_000):
-        assert cli.main(command_line(out)) == 1
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith("The results cannot be written: ")
-    assert cli.main(command_line(out)) == 0
-    assert rows_of(out) == rows_of(whole)
-
-
 def test_a_download_reports_a_full_disk_and_resumes_with_more_space(tmp_path, monkeypatch) -> None:
-    names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(10)]
-    server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
+    server = archive_server(10)
     monkeypatch.setattr(download, "CHUNK", 512)
     with limited_disk(tmp_path / "disk", 8) as resize:
         root = tmp_path / "disk" / "data"
@@ -102,8 +87,7 @@ def test_a_download_reports_a_full_disk_and_resumes_with_more_space(tmp_path, mo
 
 
 def test_a_disk_that_fills_while_unpacking_keeps_the_archive(tmp_path: Path) -> None:
-    names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(40)]
-    server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
+    server = archive_server(40)
     dataset, size = server.dataset("dtd", "dtd.tar.gz"), len(server.data)
     with limited_disk(tmp_path / "disk", size // 1024 + 200) as resize:
         root = tmp_path / "disk" / "data"

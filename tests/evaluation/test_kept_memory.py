@@ -70,21 +70,19 @@ def test_the_first_picture_is_decided_as_a_run_from_that_memory(
     engine: Engine, data_root: Path, tmp_path: Path
 ) -> None:
     path = exported(engine, tmp_path / "memory.zip", 1)
-    options = {"views": 6, "prompts": 2, "max_entropy": 9}
-    frame = evaluate(
-        "caltech101", methods="rita", attack="none", budget=0, split="val", protocols="stream", limit=3,
-        settings=options, data_root=data_root, engine=engine, memory=path,
-    )  # fmt: skip
+    asked = {"methods": "rita", "attack": "none", "budget": 0, "split": "val", "protocols": "stream", "limit": 3}
+    asked["settings"] = {"views": 6, "prompts": 2, "max_entropy": 9}
+    frame = evaluate("caltech101", **asked, data_root=data_root, engine=engine, memory=path)
     row = frame[frame.place == 0].iloc[0]
     held = memory_file.unpack(path.read_bytes(), None, engine.info.name, engine.info.width).state_at()
     square = open_picture(data_root / row.picture, square="model", side=engine.info.side)
     settings = SETTINGS.replace(view_seed=int(row.picture_seed), square="model")
-    done = run_picture(engine, square, NAMES, settings, cache=replace(held, others={}))
-    assert done.clean.verdicts["rita"].margin == pytest.approx(row.margin, abs=2e-3)
-    (event,) = done.clean.trace.cache_update.events
+    done = run_picture(engine, square, NAMES, settings, cache=replace(held, others={})).clean
+    assert done.verdicts["rita"].margin == pytest.approx(row.margin, abs=2e-3)
+    (event,) = done.trace.cache_update.events
     assert [event.label, event.slot] == row.entered[0][:2]
     assert event.slot == 1, "one view of its class was there already"
-    assert NAMES[done.clean.verdicts["rita"].label] == row.answer
+    assert NAMES[done.verdicts["rita"].label] == row.answer
 
 
 @pytest.mark.parametrize(
@@ -104,13 +102,9 @@ def test_a_memory_that_does_not_fit_is_refused_before_anything_is_measured(
     assert stored_rows(tmp_path / "runs") == 0
 
 
-def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(
-    engine: Engine, run_evaluate, tmp_path: Path, capsys
-) -> None:
-    few, file = (
-        ("--methods", "rita", "--attack", "none", "--protocols", "off,stream", "--limit", "5"),
-        tmp_path / "m.zip",
-    )
+def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(engine, run_evaluate, tmp_path, capsys):
+    few = ("--methods", "rita", "--attack", "none", "--protocols", "off,stream", "--limit", "5")
+    file = tmp_path / "m.zip"
     out = run_evaluate(tmp_path / "runs", *few)
     capsys.readouterr()
     assert cli.main(["rows", str(out), "--memory", str(file)]) == 0
@@ -129,11 +123,8 @@ def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(
     pandas.testing.assert_frame_equal(*views, check_dtype=False)
     run_evaluate(out, *few, "--memory", str(file))
     assert "5 of them new" in capsys.readouterr().out
-    for number, sentence in (
-        (None, r"hold 2 streams: 1: caltech101 .*; 2: .*Choose one with"),
-        (3, "2 streams"),
-        (2, "m.zip"),
-    ):
+    several = r"hold 2 streams: 1: caltech101 .*; 2: .*Choose one with"
+    for number, sentence in ((None, several), (3, "2 streams"), (2, "m.zip")):
         with pytest.raises(DataError, match=sentence):
             save_memory(tmp_path / "again.zip", out, stream=number)
     save_memory(tmp_path / "again.zip", out, stream=1)

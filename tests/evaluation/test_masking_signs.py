@@ -8,6 +8,8 @@ from rita_demo.records import MeasuredCell
 from rita_demo.records.intervals import wilson
 from rita_demo.records.masking_signs import JudgedCell, masking_sentence, masking_signs
 
+OTHER_COLUMNS = {"dataset": "caltech101", "backbone": "embedded-robust", "split": "val", "protocol": "stream"}
+
 
 def cell(method: str, attack: str, right: int, budget: int = 4, steps: int = 30, n: int = 100) -> MeasuredCell:
     low, high = wilson(right, n)
@@ -18,62 +20,31 @@ def cell(method: str, attack: str, right: int, budget: int = 4, steps: int = 30,
 def signs(right: int, gradient: float, queries: int, large: int, fewer: int) -> tuple[bool | None, ...]:
     """Those of a method with these numbers of right answers of 100; PGD on CLIP leaves it 60."""
     one = JudgedCell(cell("mta", "adaptive", right), gradient)
-    others = [
-        one,
-        JudgedCell(cell("clip", "adaptive", 0), 2.0),
-        JudgedCell(cell("mta", "adaptive", queries), by_queries=True),
-        JudgedCell(cell("mta", "adaptive", large, budget=64), gradient),
-        JudgedCell(cell("mta", "adaptive", fewer, steps=3), gradient),
-    ]
+    others = [one, JudgedCell(cell("clip", "adaptive", 0), 2.0)]
+    others += [JudgedCell(cell("mta", "adaptive", queries), by_queries=True)]
+    others += [JudgedCell(cell("mta", "adaptive", large, budget=64), gradient)]
+    others += [JudgedCell(cell("mta", "adaptive", fewer, steps=3), gradient)]
     static = [cell("mta", "pgd", 60), cell("mta", "reverse", 0), cell("clip", "pgd", 0)]
     return masking_signs(one, others, [JudgedCell(other) for other in static])
 
 
-def test_every_sign_of_a_method_that_hides_its_gradient_is_found() -> None:
-    found = signs(right=80, gradient=0.0, queries=30, large=75, fewer=80)
-    assert found == (True, True, True, True, True)
-    assert masking_sentence(found).count("?") == 5
-    assert "Not checked" not in masking_sentence(found)
-
-
-def test_an_honest_method_has_no_sign() -> None:
+def test_every_sign_of_a_method_that_hides_its_gradient_is_found_and_none_of_an_honest_one() -> None:
+    hiding = signs(right=80, gradient=0.0, queries=30, large=75, fewer=80)
+    assert hiding == (True,) * 5
+    assert masking_sentence(hiding).count("?") == 5
+    assert "Not checked" not in masking_sentence(hiding)
     for right, fewer in ((2, 30), (40, 55)):
-        found = signs(right=right, gradient=0.8, queries=50, large=0, fewer=fewer)
-        assert found == (False, False, False, False, False)
-        assert masking_sentence(found) == "No sign of masking was found."
+        honest = signs(right=right, gradient=0.8, queries=50, large=0, fewer=fewer)
+        assert (honest, masking_sentence(honest)) == ((False,) * 5, "No sign of masking was found.")
 
 
-def test_a_missing_measurement_is_not_checked() -> None:
-    one = JudgedCell(cell("mta", "adaptive", 50))
-    other_set = [JudgedCell(cell("rtpt", "adaptive", 0, budget=64)), JudgedCell(cell("clip", "adaptive", 0), 2.0)]
-    signs = masking_signs(one, [one, *other_set], [JudgedCell(cell("rtpt", "pgd", 0))])
-    assert signs == (None,) * 5
-    assert masking_sentence(signs) == "Signs of masking: not checked."
+def test_a_missing_measurement_and_one_of_other_pictures_is_not_checked() -> None:
+    one, clip = JudgedCell(cell("mta", "adaptive", 50)), JudgedCell(cell("clip", "adaptive", 0), 2.0)
+    others = [one, JudgedCell(cell("rtpt", "adaptive", 0, budget=64)), clip]
+    nothing = masking_signs(one, others, [JudgedCell(cell("rtpt", "pgd", 0))])
+    assert (nothing, masking_sentence(nothing)) == ((None,) * 5, "Signs of masking: not checked.")
     some = masking_sentence((False, None, None, None, None))
     assert some.startswith("No sign of masking was found. Not checked: is its gradient far smaller than CLIP's?")
-
-
-@pytest.mark.parametrize(
-    ("other", "compared"),
-    [
-        (JudgedCell(cell("mta", "pgd", 20)), True),
-        (JudgedCell(cell("mta", "pgd", 20), pictures="others"), False),
-        (JudgedCell(cell("mta", "pgd", 10, n=50)), False),
-        (JudgedCell(cell("mta", "pgd", 40, n=200)), False),
-        (JudgedCell(replace(cell("mta", "pgd", 20), dataset="caltech101")), False),
-        (JudgedCell(replace(cell("mta", "pgd", 20), backbone="embedded-robust")), False),
-        (JudgedCell(replace(cell("mta", "pgd", 20), split="val")), False),
-        (JudgedCell(replace(cell("mta", "pgd", 20), protocol="stream")), False),
-        (JudgedCell(cell("mta", "pgd", 20), variant="views=8"), False),
-        (JudgedCell(cell("rtpt", "pgd", 20)), False),
-    ],
-)
-def test_only_the_same_pictures_method_and_settings_are_compared(other: JudgedCell, compared: bool) -> None:
-    """The attacker who knows MTA leaves 60 of 100, PGD a fifth."""
-    assert masking_signs(JudgedCell(cell("mta", "adaptive", 60)), [], [other])[0] is (True if compared else None)
-
-
-def test_gradients_queries_and_budgets_of_other_pictures_say_nothing() -> None:
     one = JudgedCell(cell("mta", "adaptive", 60), gradient=0.0)
     elsewhere = [
         JudgedCell(cell("clip", "adaptive", 0, n=50), 2.0),
@@ -85,14 +56,28 @@ def test_gradients_queries_and_budgets_of_other_pictures_say_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "n", "sign"),
+    ("other", "compared"),
     [
-        *((0, n, False) for n in (1, 20, 50, 156, 200, 1000)),
-        (0, 100, False),
-        (1, 100, False),
-        (3, 100, False),
-        (6, 100, True),
+        (JudgedCell(cell("mta", "pgd", 20)), True),
+        (JudgedCell(cell("mta", "pgd", 20), pictures="others"), False),
+        (JudgedCell(cell("mta", "pgd", 10, n=50)), False),
+        (JudgedCell(cell("mta", "pgd", 40, n=200)), False),
+        *(
+            (JudgedCell(replace(cell("mta", "pgd", 20), **{name: value})), False)
+            for name, value in OTHER_COLUMNS.items()
+        ),
+        (JudgedCell(cell("mta", "pgd", 20), variant="views=8"), False),
+        (JudgedCell(cell("rtpt", "pgd", 20)), False),
     ],
+)
+def test_only_the_same_pictures_method_and_settings_are_compared(other: JudgedCell, compared: bool) -> None:
+    """The attacker who knows MTA leaves 60 of 100, PGD a fifth."""
+    assert masking_signs(JudgedCell(cell("mta", "adaptive", 60)), [], [other])[0] is (True if compared else None)
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "sign"),
+    [*((0, n, False) for n in (1, 20, 50, 100, 156, 200, 1000)), *((1, 100, False), (3, 100, False), (6, 100, True))],
 )
 def test_a_few_pictures_more_than_none_are_chance(right: int, n: int, sign: bool) -> None:
     one, pgd = JudgedCell(cell("mta", "adaptive", right, n=n)), JudgedCell(cell("mta", "pgd", 0, n=n))

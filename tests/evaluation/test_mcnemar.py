@@ -1,7 +1,5 @@
 """McNemar's exact test against a count of all exchanges, and which pictures are compared."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,19 +7,14 @@ import pandas
 import pytest
 
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.frames import measurements, read
 from rita_demo.evaluation.report import tables
-from rita_demo.evaluation.report.cells import cells, summarise
-from rita_demo.evaluation.report.paired import Paired, against_references, all_datasets, compare, merged
+from rita_demo.evaluation.report.cells import cells
+from rita_demo.evaluation.report.paired import Paired, all_datasets, compare, merged
 from tests.evaluation.frames import cell, table
 from tests.oracles import paired as oracle
 
-Run = Callable[..., Path]
-
-
-def test_p_is_one_without_discordant_pictures() -> None:
-    assert Paired(7, 0, 0, 0.0).p_value == 1.0
-    assert Paired(7, 0, 0, 0.0).difference == 0.0
+AREA, PLAIN = "ensemble_weight=area", {"ensemble_weight": "uniform", "ensemble_step_back": 0.0}
+RITA = {"view_weight": "area", "step_back": 0.0, "views": 64}
 
 
 def row(name: str, right: bool, l2: float = 1.5, seed: int = 3, content: str = "") -> dict[str, Any]:
@@ -40,6 +33,7 @@ def test_only_the_same_attacked_pictures_are_compared() -> None:
     assert compared(mine, [row("a", False, content="swapped")]) is None
     twice = [[row(name, right, seed=seed) for name in "abcd" for seed in (0, 1)] for right in (False, True)]
     assert compared(*twice) == Paired(4, 0, 4, -4.0), "four pairs, not eight"
+    assert Paired(7, 0, 0, 0.0).p_value == 1.0
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
@@ -53,8 +47,7 @@ def test_a_picture_counts_once_for_any_number_of_seeds(seeds: int) -> None:
             for one, two in [rng.random(2) < (0.7, 0.4)]
         ]
         mine = [row(name, one, seed=seed) for name, seed, one, _ in asked]
-        other = [row(name, two, seed=seed) for name, seed, _, two in asked]
-        paired = compared(mine, other)
+        paired = compared(mine, [row(name, two, seed=seed) for name, seed, _, two in asked])
         assert paired is not None
         assert (paired.n, (paired.gained, paired.lost)) == (7, oracle.wins_and_losses(asked))
         assert paired.p_value == pytest.approx(oracle.p_by_exchanging(asked))
@@ -62,99 +55,72 @@ def test_a_picture_counts_once_for_any_number_of_seeds(seeds: int) -> None:
         assert paired.difference == pytest.approx(points)
 
 
-def lines(runs: Path) -> list[Any]:
-    rows = read(runs)
-    return list(against_references(summarise(rows, measurements(runs)), rows).itertuples())
+def ensemble(rights: str, weight: str = "uniform", method: str = "ensemble") -> tuple:
+    changed = {"ensemble_weight": weight} if (weight, method) == ("area", "ensemble") else {}
+    return cell(method, rights=rights, settings=weight, method_settings=PLAIN | changed, non_default=changed)
 
 
-def rights(runs: Path, method: str, special: str, protocol: str = "off") -> dict[str, bool]:
-    """Picture -> whether it is right, straight from the rows."""
-    found = {
-        one.picture: one.right
-        for one in read(runs).itertuples()
-        if (one.method, one.protocol) == (method, protocol) and special in one.non_default
+def rita(rights: str, settings: str = "", protocol: str = "off", **changed: Any) -> tuple:
+    more = {"method_settings": RITA | changed, "non_default": changed, "requested": {"views": 64} | changed}
+    return cell("rita", rights=rights, settings=settings, protocol=protocol, **more)
+
+
+def references(*found: tuple) -> dict[tuple[str, str], Any]:
+    return {(line.method, line.settings): line for line in table(*found).itertuples()}
+
+
+def test_the_reference_ensemble_is_the_plain_one_the_one_that_weighs_as_rita_or_the_nearest() -> None:
+    mine, weighted = rita("yyyynn"), ensemble("yynnnn", "area")
+    alone = references(mine, weighted)["rita", ""]
+    assert alone.vs_plain == Paired(6, 2, 0, 2.0, AREA), "no plain Ensemble was measured"
+    found = references(mine, weighted, ensemble("nyynnn"), rita("yyyyyn", "x", view_weight="shown"))
+    assert found["rita", ""].vs_plain == Paired(6, 2, 0, 2.0)
+    assert found["rita", ""].vs_matching == Paired(6, 2, 0, 2.0)
+    assert found["ensemble", "area"].vs_plain == Paired(6, 1, 1, 0.0)
+    assert found["ensemble", "area"].vs_matching is found["ensemble", "uniform"].vs_plain is None
+    assert found["rita", "x"].vs_matching is None, "that Ensemble has other view weights"
+    other = references(rita("yyyynn", "v", views=5), ensemble("nyynnn"))["rita", "v"]
+    assert other.vs_plain.reference == "views=64"
+
+
+def test_the_row_ensemble_area_is_the_ensemble_that_weighs_views_as_rita() -> None:
+    area = ensemble("yynnnn", method="ensemble_area")
+    found = references(rita("yyyynn"), area)
+    assert found["rita", ""].vs_matching == Paired(6, 2, 0, 2.0)
+    assert found["rita", ""].vs_plain == Paired(6, 2, 0, 2.0, AREA), "no plain one was measured"
+    line = found["ensemble_area", "uniform"]
+    assert (line.vs_plain, line.vs_matching) == (None, None)
+    beside = references(area, ensemble("nyynnn"))["ensemble_area", "uniform"]
+    assert beside.vs_plain == Paired(6, 1, 1, 0.0)
+
+
+def test_a_kept_memory_is_compared_with_none_on_the_same_pictures() -> None:
+    found = references(rita("yynnnn"), rita("ynyynn", "kept", "stream", slots=1), rita("nnnnnn", "other", views=5))
+    assert {name: line.vs_off for (_, name), line in found.items()} == {
+        "": None,
+        "kept": Paired(6, 2, 1, 1.0),
+        "other": None,
     }
-    assert found
-    return found
 
 
-def counted(one: dict[str, bool], two: dict[str, bool], reference: str = "") -> Paired:
-    gained, lost = sum(one[p] > two[p] for p in one), sum(one[p] < two[p] for p in one)
-    return Paired(len(one), gained, lost, gained - lost, reference)
+def test_a_run_with_formerly_recommended_settings_lists_them(runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def special(method: str) -> set[str]:
+        table = cells(runs)
+        return set(table[(table["method"] == method) & (table["protocol"] == "off")]["special"])
 
-
-def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate: Run) -> None:
-    few, area = ("--attack", "pgd", "--protocols", "off", "--limit", "6"), "ensemble_weight=area"
-    runs = tmp_path / "runs"
-
-    def line(method: str, special: str = "") -> Any:
-        same = (x for x in lines(runs) if x.method == method and special in x.special)
-        (found,) = (x for x in same if "=" in special or "_weight=" not in x.special)
-        return found
-
-    run_evaluate(runs, *few, "--methods", "ensemble,rita", "--set", area)
-    assert line("rita").vs_plain.reference == area, "no plain Ensemble was measured"
-    run_evaluate(runs, *few, "--methods", "ensemble")
-    matching = rights(runs, "ensemble", area)
-    rita = rights(runs, "rita", "")
-    plain = {
-        one.picture: one.right
-        for one in read(runs).itertuples()
-        if one.method == "ensemble" and area not in one.non_default
-    }
-    assert (line("rita").vs_plain, line("rita").vs_matching) == (counted(rita, plain), counted(rita, matching))
-    weighted = line("ensemble", area)
-    assert (weighted.vs_plain, weighted.vs_matching) == (counted(matching, plain), None)
-    assert line("ensemble").vs_plain is None
-    run_evaluate(runs, *few, "--methods", "rita", "--set", "view_weight=shown")
-    assert line("rita", "view_weight=shown").vs_matching is None, "that Ensemble has other view weights"
-    run_evaluate(runs, *few, "--methods", "rita", "--set", "views=5")
-    assert line("rita", "views=5").vs_plain.reference == "views=6"
-
-
-def test_the_row_ensemble_area_is_the_ensemble_that_weighs_views_as_rita(tmp_path: Path, run_evaluate: Run) -> None:
-    few = ("--attack", "pgd", "--protocols", "off", "--limit", "6", "--methods")
-    runs = run_evaluate(tmp_path / "runs", *few, "ensemble_area,rita")
-    found = {line.method: line for line in lines(runs)}
-    rita, area = rights(runs, "rita", ""), rights(runs, "ensemble_area", "")
-    assert found["rita"].vs_matching == counted(rita, area)
-    assert found["rita"].vs_plain == counted(rita, area, "ensemble_weight=area"), "no plain one was measured"
-    assert (found["ensemble_area"].vs_plain, found["ensemble_area"].vs_matching) == (None, None)
-    run_evaluate(runs, *few, "ensemble", "--set", "ensemble_weight=area")
-    assert rights(runs, "ensemble", "ensemble_weight=area") == area
-    run_evaluate(runs, *few, "ensemble")
-    assert next(line for line in lines(runs) if line.method == "ensemble_area").vs_plain.reference == ""
-
-
-def test_a_kept_memory_is_compared_with_none_on_the_same_pictures(tmp_path: Path, run_evaluate: Run) -> None:
-    few = ("--attack", "pgd", "--limit", "8", "--methods", "rita", "--set", "cache_weight=5")
-    runs = run_evaluate(tmp_path / "runs", *few, "--protocols", "off,stream")
-    kept, off = (rights(runs, "rita", "", protocol) for protocol in ("stream", "off"))
-    assert {line.protocol: line.vs_off for line in lines(runs)} == {"off": None, "stream": counted(kept, off)}
-
-
-def test_a_run_with_formerly_recommended_settings_lists_them(
-    tmp_path: Path, run_evaluate: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = ("--attack", "none", "--protocols", "off", "--limit", "2", "--methods", "clip,rita")
-    runs = run_evaluate(tmp_path / "runs", *few)
-    before = cells(runs)["special"].iloc[1]
+    (before,) = special("rita")
     assert "transported_mass" not in before
     monkeypatch.setattr(planned_cells, "RECOMMENDED", planned_cells.RECOMMENDED.replace(transported_mass=0.9))
-    clip, rita = cells(runs)["special"]
-    assert rita == f"{before}, transported_mass=0.35"
-    assert "transported_mass" not in clip, "it does not depend on it"
+    assert special("rita") == {f"{before}, transported_mass=0.35"}
+    assert "transported_mass" not in special("clip").pop(), "it does not depend on it"
 
 
 def test_cells_that_differ_in_the_dataset_alone_are_summed() -> None:
     def pair(dataset: str, mine: str, plain: str, **more: Any) -> list[Any]:
         return [cell("rita", rights=mine, dataset=dataset, **more), cell("ensemble", rights=plain, dataset=dataset)]
 
-    found = [
-        *pair("dtd", "yyynn", "nnnyn"),
-        *pair("textures", "yyyyn", "nnnnn"),
-        *pair("cars", "yyy", "nnn", pictures=9),  # not finished
-    ]
+    found = [*pair("dtd", "yyynn", "nnnyn"), *pair("textures", "yyyyn", "nnnnn")]
+    found += pair("cars", "yyy", "nnn", pictures=9)  # not finished
     made = table(*found)
     ((first, datasets, paired),) = all_datasets(made, "vs_plain")
     assert (first.method, datasets, paired) == ("rita", 2, Paired(10, 7, 1, 6.0))

@@ -21,44 +21,31 @@ from tests.oracles.only_right import won_pictures
 STORED = ASSETS / "lab" / "streams"
 
 
-Answers = list[tuple[str, str, str]]
-
-
 def measured(folder: Path) -> tuple[list[Any], pandas.DataFrame]:
     """The measurements of a folder, and its rows."""
     return [cell for _, cell in pooled(measurements(folder)).iterrows()], read(folder)
 
 
-def test_any_two_measurements_give_the_pictures_of_a_count_by_hand(runs: Path) -> None:
+def test_any_two_measurements_give_the_pictures_of_a_count_by_hand_and_of_the_same_attacks_that_of_tables(runs) -> None:
     cells, rows = measured(runs)
-    answers: list[Answers] = [
-        [(row.picture, row.answer, row.label) for row in rows.itertuples() if row.measurement in cell["measurements"]]
-        for cell in cells
-    ]
-    different = 0
+    answers = [answers_of(cell, rows) for cell in cells]
+    lists = [list(zip(frame["picture"], frame["answer"], frame["label"])) for frame in answers]
     assert len(cells) == 8
-    for (first, mine), (second, theirs) in product(zip(cells, answers), zip(cells, answers)):
-        found = compare_cells(first, rows, second, rows)
-        won, lost, both = won_pictures(mine, theirs)
+    different = same = 0
+    for first, second in product(range(8), repeat=2):
+        found = compare_cells(cells[first], rows, cells[second], rows)
+        won, lost, both = won_pictures(lists[first], lists[second])
         assert sorted(found.won["picture"]) == won
-        assert (found.paired.gained, found.paired.lost, found.paired.n) == (len(won), len(lost), both)
+        counts = (found.paired.gained, found.paired.lost, found.paired.n)
+        assert counts == (len(won), len(lost), both)
         assert (found.won["right_first"] > found.won["right_second"]).all()
         different += bool(won)
-    assert different
-
-
-def test_where_the_attacks_are_the_same_it_is_the_count_of_the_tables(runs: Path) -> None:
-    cells, rows = measured(runs)
-    compared = 0
-    for first, second in product([cell for cell in cells if cell["attack"] == "pgd"], repeat=2):
-        mine, theirs = answers_of(first, rows), answers_of(second, rows)
-        paired, found = compare(merged(mine, theirs)), compare_cells(first, rows, second, rows)
-        if paired is None or set(mine["picture_seed"]) != set(theirs["picture_seed"]):
-            continue
-        compared += 1
-        assert (found.paired.gained, found.paired.lost, found.paired.n) == (paired.gained, paired.lost, paired.n)
-        assert found.won["same_attack"].all()
-    assert compared
+        if cells[first]["attack"] == cells[second]["attack"] == "pgd":
+            of_tables = compare(merged(answers[first], answers[second]))
+            assert (of_tables.gained, of_tables.lost, of_tables.n) == counts
+            assert found.won["same_attack"].all()
+            same += 1
+    assert (bool(different), same) == (True, 16)
 
 
 def test_what_is_left_open_in_the_second_run_is_as_in_the_first(runs: Path) -> None:
@@ -83,46 +70,32 @@ def test_several_measurements_that_fit_are_named_by_what_tells_them_apart(runs: 
         only_right(runs, method=("a", "b", "c"))
 
 
-def test_runs_without_a_common_picture_are_refused() -> None:
-    with pytest.raises(DataError, match="no picture in common"):
-        only_right(STORED / "dtd", STORED / "textures", method="clip")
-
-
-def test_the_table_of_the_stored_streams_has_every_column_and_both_answers() -> None:
+def test_the_command_prints_the_pictures_and_the_sentence(runs, tmp_path, capsys) -> None:
     frame = only_right(STORED / "dtd", method=("rita", "clip"), protocol=("stream", "off"))
-    assert list(frame.columns) == list(COLUMNS)
-    assert len(frame)
+    assert (list(frame.columns), len(frame) > 0) == (list(COLUMNS), True)
     assert (frame["first"] == frame.label).all()
     assert (frame.second != frame.label).all()
     assert f"has {len(frame)} of 40 pictures right" in frame.attrs["sentence"]
-
-
-def test_the_command_prints_the_pictures_and_the_sentence(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy = Path(shutil.copytree(runs, tmp_path / "other"))
-    for words in ([str(STORED / "dtd")], [str(STORED / "dtd"), str(STORED / "dtd")]):
-        assert cli.main(["compare", *words, "--method", "rita,clip", "--protocol", "stream,off"]) == 0
+    for folders in ([STORED / "dtd"], [STORED / "dtd"] * 2):
+        assert cli.main(["compare", *map(str, folders), "--method", "rita,clip", "--protocol", "stream,off"]) == 0
         out = capsys.readouterr().out
-        frame = only_right(STORED / "dtd", method=("rita", "clip"), protocol=("stream", "off"))
-        assert all(name in out for name in frame.picture)
-        assert frame.attrs["sentence"] in out
+        assert all(part in out for part in (*frame.picture, frame.attrs["sentence"]))
+    copy = shutil.copytree(runs, tmp_path / "other")
     assert cli.main(["compare", str(runs), str(copy), "--method", "rita", "--attack", "pgd", "--protocol", "off"]) == 0
     assert "has 0 of" in capsys.readouterr().out, "a run against itself"
-    assert cli.main(["compare", str(runs)]) == 1
-    assert "Choose by" in capsys.readouterr().err
+    for words, sentence in (
+        ([runs], "Choose by"),
+        ([STORED / "dtd", STORED / "textures", "--method", "clip"], "no picture in common"),
+        ([runs, "--out", tmp_path], "write their names (--csv) and measure them with evaluate --pictures"),
+    ):
+        assert cli.main(["compare", *map(str, words)]) == 1
+        assert sentence in capsys.readouterr().err
 
 
 def test_several_attacks_on_the_command_line_are_the_pair_of_both_runs(runs: Path, capsys) -> None:
-    said = []
+    printed = set()
     for attacks in (["none,pgd"], ["none", "pgd"], ["none", "pgd", "none"]):
         words = [word for attack in attacks for word in ("--attack", attack)]
         assert cli.main(["compare", str(runs), "--method", "clip", *words]) == 0
-        said.append(capsys.readouterr().out)
-    assert "clean" in said[0]
-    assert said[0] == said[1] == said[2]
-
-
-def test_copying_the_pictures_is_gone_and_says_what_to_do(runs: Path, tmp_path: Path, capsys) -> None:
-    assert cli.main(["compare", str(runs), "--method", "rita,clip", "--out", str(tmp_path)]) == 1
-    assert "write their names (--csv) and measure them with evaluate --pictures" in capsys.readouterr().err
+        printed.add(capsys.readouterr().out)
+    assert [("clean" in text) for text in printed] == [True]

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.evaluation.pick import pick
-from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.pictures import collect, pick
 from rita_demo.evaluation.report import tables
+from rita_demo.evaluation.request import ChosenPictures
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.evaluate import evaluate
 from tests.evaluation.conftest import draw_dataset, headers
@@ -19,9 +18,8 @@ from tests.evaluation.frames import cell, table
 
 MISSING = "5 of the 12 listed pictures are missing and are not measured"
 FIRST = "the first of them dtd/images/dotted/1.png."
-RANDOM = (
-    "A random split (seed 0): split_zhou_Caltech101.json is absent, and numbers on it are not those of CoOp's split."
-)
+ABSENT = "split_zhou_Caltech101.json is absent"
+RANDOM = f"A random split (seed 0): {ABSENT}, and numbers on it are not those of CoOp's split."
 
 
 @pytest.fixture
@@ -72,9 +70,7 @@ def test_nothing_is_said_to_be_missing_where_all_is_there_or_what_was_chosen_is(
     assert collect("dtd", root, "test", limit=None, allow_partial=True).cautions == ()
 
 
-def test_the_command_datasets_counts_missing_pictures_and_names_a_random_split(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_datasets_counts_missing_pictures_and_names_a_random_split(root, capsys) -> None:
     assert cli.main(["datasets", "--data-root", str(root)]) == 0
     lines = {line.strip("* ").split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip("* ")}
     assert lines["dtd"].endswith("pictures: train 12, val 12, test 12. Missing of these: train 5, val 5, test 5.")
@@ -82,9 +78,7 @@ def test_the_command_datasets_counts_missing_pictures_and_names_a_random_split(
 
 
 @pytest.mark.parametrize("dataset", ["caltech101", "caltech101:present"])
-def test_a_random_split_is_named_at_the_start_and_in_every_table(
-    dataset: str, root: Path, tmp_path: Path, tiny_model_dir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_random_split_is_named_at_the_start_and_in_every_table(dataset, root, tmp_path, tiny_model_dir, capsys):
     out = tmp_path / "runs"
     assert measured(root, out, tiny_model_dir, dataset) == 0
     assert f"{dataset} (test:own): {RANDOM}" in capsys.readouterr().err.splitlines()
@@ -119,25 +113,19 @@ def test_the_table_of_all_datasets_together_names_a_random_split() -> None:
     assert "(test): " not in together("test")
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
+def test_the_near_name_of_a_dataset_has_the_near_ending_and_one_that_is_near_to_none_lists_all(root: Path) -> None:
+    (root / "own pictures").mkdir()
+    for name, meant in (
         ("dtd:presnt", "dtd:present"),
         ("DTD:Present", "dtd:present"),
         ("dtd:", "dtd"),
         ("textures:x", "textures"),
         ("caltech-101:presen", "caltech101:present"),
         ("own picture:presnt", "own pictures:present"),
-    ],
-)
-def test_the_near_name_of_a_dataset_has_the_near_ending(name: str, meant: str, root: Path) -> None:
-    (root / "own pictures").mkdir()
-    with pytest.raises(DataError) as refused:
-        collect(name, root, "test", limit=None, allow_partial=False)
-    assert str(refused.value) == f"There is no dataset and no folder {name!r}. Did you mean {meant}?"
-
-
-def test_a_name_that_is_near_to_none_lists_all(root: Path) -> None:
+    ):
+        with pytest.raises(DataError) as refused:
+            collect(name, root, "test", limit=None, allow_partial=False)
+        assert str(refused.value) == f"There is no dataset and no folder {name!r}. Did you mean {meant}?"
     with pytest.raises(
         DataError, match=r"Datasets: caltech101, dtd, .*; or a folder with a folder of pictures per class"
     ):

@@ -33,9 +33,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "med.py"
 
 
-def test_functions_of_a_file_measure_what_they_measure_in_python(
-    file: Path, run_evaluate, data_root: Path, engine
-) -> None:
+def test_functions_of_a_file_measure_what_they_measure_in_python(file, run_evaluate, data_root, engine) -> None:
     words = ["--methods", f"clip,{file}:trimmed", "--attack", f"none,{file}:halved"]
     stored = run_evaluate(file.parent / "runs", *words, "--limit", "3", "--protocols", "off", "--set", "view_seed=1")
     forget_plugins()
@@ -60,23 +58,17 @@ def test_functions_of_a_file_measure_what_they_measure_in_python(
         ("three", "med.py, line 13: three is a int; expected Defence or a function."),
         ("unnamed", "A function without a name cannot be a row. Write it with def"),
         ("other", "It must contain other = Defence(...), or def other(...)."),
+        ("trimmed", "med.py, line 4: AttributeError"),  # a fault names its line
     ],
 )
-def test_what_is_neither_says_what_to_write(file: Path, name: str, sentence: str, command_line, capsys) -> None:
-    assert cli.main(command_line(file.parent / "runs", "--methods", f"clip,{file}:{name}")) == 1
+def test_what_is_no_defence_or_fails_says_what_to_write(file, name: str, sentence: str, command_line, capsys) -> None:
+    file.write_text(FUNCTIONS.replace("logits[1:-1].mean(0).softmax(-1)", "logits[1:-1].nothing"))
+    words = ["--methods", f"clip,{file}:{name}", "--limit", "1", "--protocols", "off"]
+    assert cli.main(command_line(file.parent / "runs", *words)) == 1
     assert sentence in capsys.readouterr().err
 
 
-def test_a_fault_of_a_function_of_a_file_names_its_line(file: Path, command_line, capsys) -> None:
-    file.write_text(FUNCTIONS.replace("softmax(-1)", "nothing"))
-    words = ["--methods", f"clip,{file}:trimmed", "--limit", "1", "--protocols", "off"]
-    assert cli.main(command_line(file.parent / "runs", *words)) == 1
-    assert "med.py, line 4: AttributeError" in capsys.readouterr().err
-
-
-def test_the_options_and_keywords_of_before_measure_the_same(
-    file: Path, run_evaluate, data_root: Path, engine, capsys
-) -> None:
+def test_the_options_and_keywords_of_before_measure_the_same(file, run_evaluate, data_root, engine, capsys) -> None:
     few = ["--limit", "2", "--protocols", "off", "--attack", f"none,{file}:halved,adaptive:trimmed"]
     few += ["--set", "adaptive.steps=1", "--set", "adaptive.restarts=1", "--set", "attack_views=4"]
     now = run_evaluate(file.parent / "now", "--methods", f"clip,{file}:trimmed", *few)
@@ -98,9 +90,9 @@ def test_the_options_and_keywords_of_before_measure_the_same(
     assert set(zip(rows.method, rows.attack)) == {(m, a) for m in ("clip", "trimmed") for a in ("none", "halved")}
 
 
-@pytest.mark.parametrize("command", ["explain", "evaluate", "budget", "serve", "open"])
-def test_help_shows_one_spelling(command: str, capsys) -> None:
-    assert cli.main([command, "--help"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "--defence" not in said
-    assert "FILE.py:NAME" in said.partition("--methods")[2]
+def test_help_shows_one_spelling(capsys) -> None:
+    for command in ("explain", "evaluate", "budget", "serve", "open"):
+        assert cli.main([command, "--help"]) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "--defence" not in printed
+        assert "FILE.py:NAME" in printed.partition("--methods")[2]

@@ -17,9 +17,7 @@ NAMES = ("cat", "dog", "cup")
 QUICK = RECOMMENDED.replace(views=4, tuning_steps=0, prompts=1, attack="fgsm", square="model")
 
 
-def test_a_stream_of_tda_that_was_cut_off_goes_on_with_its_memory(
-    run_evaluate, command_line, rows_of, tmp_path
-) -> None:
+def test_a_stream_of_tda_that_was_cut_off_goes_on_with_its_memory(run_evaluate, command_line, rows_of, tmp_path):
     more = ["--methods", "clip,tda", "--attack", "none,fgsm", "--protocols", "reset,stream", "--set", "tda.alpha=30"]
     whole = run_evaluate(tmp_path / "whole", *more)
     part = Path(shutil.copytree(whole, tmp_path / "part"))

@@ -22,15 +22,13 @@ PROMPTED = {"clip", "ensemble", "mta"}  # methods that use the hand-written prom
 METHODS = ("clip", "ensemble", "tpt", "mta", "rita")
 
 
-def cells(
-    attacks: str, methods: tuple[str, ...] = ("clip", "rita"), *, pictures: PictureSet | None = None, **more: Any
-) -> list[Cell]:
+def cells(attacks: str, methods=("clip", "rita"), *, pictures: PictureSet | None = None, **more: Any) -> list[Cell]:
     """The cells of seed 0 (or ``seed``) on ``pictures``."""
     fields = {name: more.pop(name) for name in ("target", "seeds") if name in more}
-    seed, found = more.pop("seed", 0), points(attacks=attacks, **{"budget": "4", "protocols": "off", **more})
-    name = pictures.dataset if pictures else "caltech101"
-    request = Request((name,), "val", methods, found[0], Path("unused"), fixed_seeds=found[1], **fields)
-    return list(planned_cells.cells_of(settings_for(request, name, pictures.names if pictures else ()), seed))
+    seed, (found, fixed) = more.pop("seed", 0), points(attacks=attacks, **{"budget": "4", "protocols": "off", **more})
+    name, names = (pictures.dataset, pictures.names) if pictures else ("caltech101", ())
+    request = Request((name,), "val", methods, found, Path("unused"), fixed_seeds=fixed, **fields)
+    return list(planned_cells.cells_of(settings_for(request, name, names), seed))
 
 
 def hash_of(cell: Cell, pictures: PictureSet, model: ModelIdentity) -> str:
@@ -47,53 +45,35 @@ def pictures(data_root: Path) -> PictureSet:
     return collect("caltech101", data_root, "val", limit=None, allow_partial=True)
 
 
-def test_a_setting_by_its_name_wins_over_the_steps_of_every_attack() -> None:
-    asked = points(attacks="pgd,adaptive", budget="4", steps="5", protocols="off", assignments=["adaptive.steps=2"])[0]
-    assert [(one.attack, one.steps, getattr(one, "adaptive.steps")) for one in asked] == [
-        ("pgd", 5, 2),
-        ("adaptive", 7, 2),
-    ]
-
-
 @pytest.fixture(scope="module")
 def dtd(data_root: Path) -> PictureSet:
     return collect("dtd", data_root, "val", limit=None, allow_partial=True)
 
 
 @pytest.mark.parametrize(
-    ("attacks", "sweep", "different"),
+    ("sweep", "attacks", "different"),
     [
-        ("pgd", "attack_views=4,8", 1),
-        ("eot", "attack_views=4,8", 2),
-        ("adaptive:rita", "attack_views=4,8", 2),
-        ("eot", "view_scale=0.1,0.5", 2),
-        ("pgd", "view_scale=0.1,0.5", 1),
-        ("eot", "entropy_weight=0.01,0.1", 1),
-        ("adaptive:rita", "entropy_weight=0.01,0.1", 2),
-        ("adaptive:rita", "views_augmix=true,false", 1),
-        ("adaptive:rita", "views=8,16", 2),
-        ("adaptive:clip", "views=8,16", 1),
-        ("eot", "views=8,16", 1),
-        ("autoattack", "autoattack=standard,rand", 2),
-        ("autoattack", "attack_views=4,8", 1),
-        ("cw_l2", "budget=1,4", 1),
-        ("autoattack", "steps=7,10", 1),
-        ("di", "steps=7,10", 2),
-        ("pgd", "cost=cosine,loglik", 1),
-        ("adaptive:rita", "cost=cosine,loglik", 2),
+        ("attack_views=4,8", "pgd eot adaptive:rita autoattack", (1, 2, 2, 1)),
+        ("view_scale=0.1,0.5", "eot pgd", (2, 1)),
+        ("entropy_weight=0.01,0.1", "eot adaptive:rita", (1, 2)),
+        ("views_augmix=true,false", "adaptive:rita", (1,)),
+        ("views=8,16", "adaptive:rita adaptive:clip eot", (2, 1, 1)),
+        ("autoattack=standard,rand", "autoattack", (2,)),
+        ("budget=1,4", "cw_l2", (1,)),
+        ("steps=7,10", "autoattack di", (1, 2)),
+        ("cost=cosine,loglik", "pgd adaptive:rita", (1, 2)),
     ],
 )
-def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(pictures, attacks, sweep, different) -> None:
-    found = cells(attacks, sweeps=[sweep])
-    assert len({attack_key(cell, pictures, MODEL) for cell in found}) == different
-    assert len([c for c in found if c.method == "clip"]) == different
-
-
-def test_another_cost_of_a_view_gives_other_rows_and_other_tuned_prompts(pictures: PictureSet) -> None:
-    given = {"assignments": ["tuning_loss=transport"], "sweeps": ["cost=cosine,loglik"]}
-    found = cells("pgd", ("rita",), pictures=pictures, **given)
+def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(pictures, sweep, attacks, different) -> None:
+    for attack, count in zip(attacks.split(), different, strict=True):
+        found = cells(attack, sweeps=[sweep])
+        assert len({attack_key(cell, pictures, MODEL) for cell in found}) == count, attack
+        assert len([c for c in found if c.method == "clip"]) == count, attack
+    cost = cells(
+        "pgd", ("rita",), pictures=pictures, assignments=["tuning_loss=transport"], sweeps=["cost=cosine,loglik"]
+    )
     for key in (hash_of, planned_cells.tuned_prompts_key):
-        assert len({key(one, pictures, MODEL) for one in found}) == 2
+        assert len({key(one, pictures, MODEL) for one in cost}) == 2, "other rows, and other tuned prompts"
 
 
 def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures: PictureSet) -> None:
@@ -109,29 +89,18 @@ def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures
 
 
 @pytest.mark.parametrize(
-    ("attack", "twice", "squares"),
-    [
-        ("none", PROMPTED, 1),
-        ("noise", PROMPTED, 1),
-        ("adaptive:rita", PROMPTED, 1),
-        ("pgd", METHODS, 2),
-        ("eot", METHODS, 2),
-    ],
+    ("attacks", "twice", "squares"), [("none noise adaptive:rita", PROMPTED, 1), ("pgd eot", METHODS, 2)]
 )
-def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, attack, twice, squares) -> None:
-    found = cells(attack, METHODS, pictures=dtd, sweeps=["hand_prompt=photo,dataset"])
-    counts = Counter(cell.method for cell in found)
-    assert counts == {method: 1 + (method in twice) for method in METHODS}
-    clip = [cell for cell in found if cell.method == "clip"]
-    for key, different in ((attack_key, squares), (views_key, squares), (hash_of, 2)):
-        assert len({key(c, dtd, MODEL) for c in clip}) == different
-    assert {c.settings.hand_prompt for c in clip} == {"photo", "{} texture."}
-
-
-def test_a_dataset_with_the_default_template_is_measured_once(pictures: PictureSet) -> None:
-    found = cells("pgd", METHODS, pictures=pictures, sweeps=["hand_prompt=photo,dataset"])
-    assert len(found) == 5
-    assert {c.requested.hand_prompt for c in found} == {"photo"}
+def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, pictures, attacks, twice, squares):
+    for attack in attacks.split():
+        found = cells(attack, METHODS, pictures=dtd, sweeps=["hand_prompt=photo,dataset"])
+        assert Counter(cell.method for cell in found) == {method: 1 + (method in twice) for method in METHODS}
+        clip = [cell for cell in found if cell.method == "clip"]
+        for key, different in ((attack_key, squares), (views_key, squares), (hash_of, 2)):
+            assert len({key(c, dtd, MODEL) for c in clip}) == different
+        assert {c.settings.hand_prompt for c in clip} == {"photo", "{} texture."}
+    usual = cells("pgd", METHODS, pictures=pictures, sweeps=["hand_prompt=photo,dataset"])
+    assert [c.requested.hand_prompt for c in usual] == ["photo"] * 5, "its template is the default one: measured once"
 
 
 def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, no_plugins_afterwards) -> None:
@@ -155,18 +124,14 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
 @pytest.mark.parametrize(
     ("group", "attack", "again"),
     [
-        ("attack", "pgd", True),
-        ("views", "pgd", False),
-        ("views", "eot", True),
-        ("transport", "eot", False),
-        ("transport", "adaptive:rita", True),
+        *(("attack", "pgd", True), ("views", "pgd", False), ("views", "eot", True)),
+        *(("transport", "eot", False), ("transport", "adaptive:rita", True)),
     ],
 )
 def test_a_setting_that_is_added_to_a_group_is_in_the_hashes_of_what_reads_it(
     add_setting, pictures, group, attack, again
-) -> None:  # type: ignore[no-untyped-def]
-    name = add_setting(group)
-    one, other = cells(attack, ("rita",), pictures=pictures, sweeps=[f"{name}=0.1,0.2"])
+) -> None:
+    one, other = cells(attack, ("rita",), pictures=pictures, sweeps=[f"{add_setting(group)}=0.1,0.2"])
     assert hash_of(one, pictures, MODEL) != hash_of(other, pictures, MODEL)
     assert (attack_key(one, pictures, MODEL) != attack_key(other, pictures, MODEL)) == again
 
@@ -182,7 +147,7 @@ def test_keys_depend_on_the_target_except_for_clean_pictures(pictures: PictureSe
     assert {attack_label(key_of(cs[0], pictures, MODEL)) for cs in found.values()} == {"none"}
 
 
-def test_settings_that_a_method_does_not_have_are_not_measured_twice() -> None:
+def test_settings_that_a_method_does_not_have_and_clean_clip_under_two_seeds_are_not_measured_twice() -> None:
     options = {"budget": "1,4", "protocols": "off,reset,stream", "sweeps": ["cache_weight=0,1"]}
     found = cells("none,fgsm,pgd", ("clip", "ensemble", "rita"), **options)
     counts = Counter((cell.method, cell.settings.attack) for cell in found)
@@ -190,20 +155,18 @@ def test_settings_that_a_method_does_not_have_are_not_measured_twice() -> None:
     assert counts["ensemble", "pgd"] == 2  # two budgets
     assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
     assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
-
-
-def test_clean_clip_is_measured_with_one_seed_only() -> None:
     second = [(cell.method, cell.settings.attack) for cell in cells("none,pgd", seeds=(0, 1), seed=1)]
     assert sorted(second) == [("clip", "pgd"), ("rita", "none"), ("rita", "pgd")]
 
 
 def test_set_overrides_options_and_sweep_overrides_both() -> None:
-    found, _ = points(
-        attacks="pgd", budget="1", protocols="off", assignments=["budget=2", "slots=5"], sweeps=["slots=1,2"]
-    )
-    assert {(p.budget, p.slots) for p in found} == {(2, 1), (2, 2)}
+    asked = {"budget": "1", "protocols": "off", "assignments": ["budget=2", "slots=5"], "sweeps": ["slots=1,2"]}
+    assert {(p.budget, p.slots) for p in points(attacks="pgd", **asked)[0]} == {(2, 1), (2, 2)}
     with pytest.raises(SettingError, match="no setting"):
         points(attacks="pgd", budget="1", sweeps=["colour=red"])
+    found, _ = points(attacks="pgd,adaptive", budget="4", steps="5", protocols="off", assignments=["adaptive.steps=2"])
+    steps = [(one.attack, one.steps, getattr(one, "adaptive.steps")) for one in found]
+    assert steps == [("pgd", 5, 2), ("adaptive", 7, 2)], "a setting by its name wins over the steps of every attack"
 
 
 def test_an_edited_defence_of_a_users_own_is_attacked_and_measured_anew(dtd, tmp_path, no_plugins_afterwards) -> None:

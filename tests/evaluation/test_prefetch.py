@@ -1,7 +1,6 @@
 """Pictures attacked and encoded in batches: the same rows in the same order, with the same cache."""
 
 import shutil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,37 +81,35 @@ def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attac
         assert np.array_equal(one.loss, alone.loss)
 
 
-@pytest.mark.parametrize(("attack", "expected"), [("pgd", [3, 3, 3, 3]), ("cw_l2", []), ("eot", [])])
-def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path, monkeypatch, attack, expected):
-    sizes = counted(monkeypatch, "attack_batch")
+@pytest.mark.parametrize(
+    ("attack", "expected", "more"),
+    [
+        ("pgd", [3, 3, 3, 3], ()),
+        ("cw_l2", [], ("--limit", "2")),
+        ("eot", [], ("--limit", "2")),
+        ("adaptive", [], ("--methods", "rita", "--set", "adaptive.steps=2")),  # it uses the memory
+    ],
+)
+def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path, monkeypatch, attack, expected, more):
+    sizes, views = counted(monkeypatch, "attack_batch"), counted(monkeypatch, "encode_views_batch")
     monkeypatch.setattr(Engine, "attacks_together", BATCH)
-    few = ["--limit", "2"] if not expected else []
-    run_evaluate(tmp_path / "runs", "--attack", attack, "--set", "attack_views=2", *few)
-    assert sizes == expected
-
-
-def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Path, batch_sizes: list[int]) -> None:
-    more = ["--attack", "adaptive", "--methods", "rita", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
-    run_evaluate(tmp_path / "runs", *more)
-    assert batch_sizes == []
+    if attack == "adaptive":
+        monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", BATCH)
+    run_evaluate(tmp_path / "runs", "--attack", attack, "--set", "attack_views=2", *more)
+    assert (sizes, views) == (expected, [])
 
 
 def test_a_picture_that_breaks_during_the_run_fails_only_at_its_position(
     command_line, rows_of, data_root, tmp_path, batch_sizes, capsys, monkeypatch
 ) -> None:
-    whole = command_line(tmp_path / "runs")
-    copy = tmp_path / "data"
-    shutil.copytree(data_root, copy)
-    broken, load = copy / "caltech-101" / "101_ObjectCategories" / "cup" / "2.png", Engine.__init__
+    copy, load = shutil.copytree(data_root, tmp_path / "data"), Engine.__init__
 
     def load_and_break(*given: Any) -> None:  # the model is loaded after every picture was opened
         load(*given)
-        broken.write_bytes(b"no picture")
+        (copy / "caltech-101/101_ObjectCategories/cup/2.png").write_bytes(b"no picture")
 
     monkeypatch.setattr(Engine, "__init__", load_and_break)
-    whole[whole.index("--data-root") + 1] = str(copy)
-    assert cli.main(whole) == 1
+    assert cli.main(command_line(tmp_path / "runs", "--data-root", str(copy))) == 1
     assert "cup/2.png" in capsys.readouterr().err
-    done = [len(rows) for rows in rows_of(tmp_path / "runs").values()]
+    assert max(len(rows) for rows in rows_of(tmp_path / "runs").values()) < 12
     assert batch_sizes
-    assert max(done) < 12

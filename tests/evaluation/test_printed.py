@@ -67,16 +67,15 @@ def test_the_printed_backbone_comes_first_and_a_fine_tuned_tower_is_recognised_b
 
 def test_a_kept_memory_and_most_pictures_are_preferred_and_an_unfinished_cell_is_said_to_be_one() -> None:
     one = printed("main", "RITA", "Caltech101", "PGD", "ViT-B/32")
-    off, few, many = (
-        cell(rights="y" * 40, protocol="off"),
-        cell(rights="n", settings="few"),
-        cell(rights="yn", pictures=9),
-    )
-    assert [(line.measured, line.n, line.finished) for line in beside([one], table(off, many)).itertuples()] == [
-        (50, 2, False)
-    ]
-    assert list(beside([one], table(off, few, many))["measured"]) == [0.0], "a finished cell"
-    assert list(beside([one], table(off))["measured"]) == [100.0]
+    off, few = cell(rights="y" * 40, protocol="off"), cell(rights="n", settings="few")
+    many = cell(rights="yn", pictures=9)
+    for measured, expected in (
+        ([off, many], (50, 2, False)),
+        ([off, few, many], (0, 1, True)),  # a finished cell
+        ([off], (100, 40, True)),
+    ):
+        (line,) = beside([one], table(*measured)).itertuples()
+        assert (line.measured, line.n, line.finished) == expected
     memory = printed("components", "d_OT no, d_cOT yes", "ImageNet", "none", "ViT-B/32")
     without = cell("rita_memory", "none", protocol="off", dataset="imagenet")
     assert beside([memory], table(without))["measured"].isna().all(), "that one has the memory"

@@ -18,6 +18,7 @@ from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, RECOMMENDED, Settings
 from rita_demo.vlm.prompts import DEFAULT_START, encode_sentences, sentence
 from tests.data.test_datasets import CONTRACT
 from tests.evaluation.conftest import headers, places
+from tests.evaluation.frames import overview
 
 PETS = "a photo of a {}, a type of pet."
 #: CoOp's zero-shot templates; the generated textures have DTD's class names and so its template.
@@ -51,26 +52,23 @@ def test_a_template_comes_from_the_dataset_the_vocabulary_or_the_user() -> None:
             asked("dataset", "mine")
 
 
-@pytest.mark.parametrize("text", ["", "a photo", "{} and {}", "{}\n", "x" * 250 + "{}", 3, None])
-def test_an_invalid_template_gives_an_error_message(text: object) -> None:
-    with pytest.raises(SettingError, match=r"hand_prompt is photo or dataset, or a sentence"):
-        RECOMMENDED.replace(hand_prompt=text)
+def test_an_invalid_template_gives_an_error_message() -> None:
+    for text in ("", "a photo", "{} and {}", "{}\n", "x" * 250 + "{}", 3, None):
+        with pytest.raises(SettingError, match=r"hand_prompt is photo or dataset, or a sentence"):
+            RECOMMENDED.replace(hand_prompt=text)
 
 
 def test_a_template_changes_only_the_hand_prompt_and_the_default_one_is_the_first_prompt(engine: Engine) -> None:
     usual = engine.encode_classes(NAMES, RECOMMENDED)
     assert RECOMMENDED.hand_prompt == "photo"
     assert np.array_equal(usual.template_features, usual.features[:, 0])
-    for template, spelled in ((DEFAULT_PROMPT_TEMPLATE, "a photo of a {}."), (PETS, "a photo of a {}, a type of pet.")):
-        class_prompts = engine.encode_classes(NAMES, RECOMMENDED.replace(hand_prompt=template))
-        expected = encode_sentences(engine._backbone, [spelled.format(name) for name in NAMES]).numpy()
-        assert np.allclose(class_prompts.template_features, expected, atol=1e-6)
-        assert np.array_equal(class_prompts.features, usual.features)
-        assert (class_prompts.prompts, class_prompts.key, class_prompts.prompt_template) == (
-            *(usual.prompts, usual.key),
-            template,
-        )
-    assert np.abs(class_prompts.template_features - usual.template_features).max() > 1e-3
+    for template in (DEFAULT_PROMPT_TEMPLATE, PETS):
+        prompts = engine.encode_classes(NAMES, RECOMMENDED.replace(hand_prompt=template))
+        expected = encode_sentences(engine._backbone, [template.format(name) for name in NAMES]).numpy()
+        assert np.allclose(prompts.template_features, expected, atol=1e-6)
+        assert np.array_equal(prompts.features, usual.features)
+        assert (prompts.prompts, prompts.key, prompts.prompt_template) == (usual.prompts, usual.key, template)
+    assert np.abs(prompts.template_features - usual.template_features).max() > 1e-3
 
 
 def noise(seed: int) -> Picture:
@@ -93,40 +91,28 @@ def test_the_methods_that_use_it_change_and_the_tuned_ones_do_not(engine: Engine
 
 
 def test_the_attack_uses_the_template_and_the_threat_model_names_it(engine: Engine) -> None:
-    picture = noise(1)
     few = Settings(steps=3, views=4, prompts=2, descriptions="none")
-    stories = {
-        asked: run_picture(engine, picture, NAMES, few.replace(hand_prompt=asked), label=0)
-        for asked in ("photo", "{} texture.")
-    }
-    photo, texture = stories.values()
-    assert not np.array_equal(photo.attack.pixels, texture.attack.pixels)
-    assert "the prompt “a photo of a …”" in " ".join(photo.threat_model.sentences)
-    assert "the prompt “… texture”" in " ".join(texture.threat_model.sentences)
+    asked = {"photo": "the prompt “a photo of a …”", "{} texture.": "the prompt “… texture”"}
+    runs = [run_picture(engine, noise(1), NAMES, few.replace(hand_prompt=text), label=0) for text in asked]
+    assert not np.array_equal(runs[0].attack.pixels, runs[1].attack.pixels)
+    for run, words in zip(runs, asked.values()):
+        assert words in " ".join(run.threat_model.sentences)
     with pytest.raises(SettingError, match="hand_prompt=dataset needs a dataset's own class names"):
-        run_picture(engine, picture, NAMES, few.replace(hand_prompt="dataset"))
+        run_picture(engine, noise(1), NAMES, few.replace(hand_prompt="dataset"))
 
 
-def test_a_run_with_the_dataset_template_names_it_everywhere(run_evaluate, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_with_the_dataset_template_names_it_everywhere(run_evaluate, tmp_path: Path, capsys) -> None:
     more = ("--dataset", "dtd", "--allow-partial", "--methods", "clip", "--limit", "2")
     out = run_evaluate(tmp_path / "runs", *more, "--sweep", "hand_prompt=photo,dataset")
-    found_headers = headers(out)
-    said = {h.facts["requested"]["hand_prompt"]: " ".join(h.facts["threat"]) for h in found_headers}
-    assert set(said) == {"photo", "{} texture."}
-    assert "“a photo of a …”" in said["photo"]
-    assert "“… texture”" in said["{} texture."]
-    assert len({h.columns["settings"] for h in found_headers}) == 2
-    assert places(out, "attacked") == 2
-    capsys.readouterr()
-    assert cli.main(["tables", str(out)]) == 0
-    text = capsys.readouterr().out
-    assert "hand_prompt={} texture." in text
+    threats = {h.facts["requested"]["hand_prompt"]: " ".join(h.facts["threat"]) for h in headers(out)}
+    assert ["“a photo of a …”" in threats["photo"], "“… texture”" in threats["{} texture."]] == [True, True]
+    assert len({h.columns["settings"] for h in headers(out)}) == places(out, "attacked") == 2
+    text = overview(out)
     assert text.count("### dtd (val)") == 2, "the overview, and the lines of all cells"
-    assert "“a photo of a …”" in text
-    assert "“… texture”" in text
+    assert all(part in text for part in ("hand_prompt={} texture.", "“a photo of a …”", "“… texture”"))
 
 
-def test_a_folder_has_no_template_of_its_own(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_a_folder_has_no_template_of_its_own(command_line, data_root: Path, tmp_path: Path, capsys) -> None:
     folder = "caltech-101/101_ObjectCategories"
     more = ("--dataset", folder, "--split", "all", "--set", "hand_prompt=dataset")
     assert cli.main(command_line(tmp_path / "runs", *more)) == 1

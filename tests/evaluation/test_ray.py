@@ -106,9 +106,7 @@ def test_a_run_whose_workers_all_die_ends_with_an_error_message(
 
 
 @pytest.mark.nightly
-def test_an_unreadable_picture_is_named(
-    ray_cluster, command_line, tmp_path: Path, data_root: Path, monkeypatch
-) -> None:
+def test_an_unreadable_picture_is_named(ray_cluster, command_line, tmp_path, data_root, monkeypatch) -> None:
     bad = tmp_path / "own" / "cat" / "bad.png"
     for name in ("cat", "dog"):
         (tmp_path / "own" / name).mkdir(parents=True)

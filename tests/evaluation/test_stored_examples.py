@@ -15,7 +15,6 @@ from rita_demo.evaluation.page import (
     EXAMPLES,
     WITHOUT_CACHE,
     DataFolders,
-    examples,
     find_stream,
     known_streams,
     remembered_features,
@@ -24,6 +23,7 @@ from rita_demo.evaluation.page import (
     trajectory_of,
     view_boxes,
 )
+from rita_demo.evaluation.page import streams as page_streams
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs
@@ -37,6 +37,7 @@ from tools.story import lab
 
 CLEAR = 0.01  # a margin that the rounding of another processor does not turn
 CLOSE = 2e-3  # features in half precision
+NOWHERE = DataFolders(Path("nowhere"), Path("nowhere"))
 NAMES = {"textures": 47, "dtd": 47, "caltech101": 100}
 
 
@@ -51,11 +52,10 @@ def streams() -> dict[str, StreamRun]:
 
 
 def test_all_stored_examples_together_are_small_and_hold_no_photograph() -> None:
-    files = [path for path in examples.STREAMS.parent.rglob("*") if path.is_file()]
+    files = [path for path in page_streams.STREAMS.parent.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 10 << 20
-    assert {path.name for path in examples.STREAMS.rglob("*.*")} == {"rows.sqlite"}
-    nowhere = DataFolders(Path("nowhere"), Path("nowhere"))
-    assert {name: shipped_cloud(nowhere, name).cloud.thumbs is not None for name in EXAMPLES} == {
+    assert {path.name for path in page_streams.STREAMS.rglob("*.*")} == {"rows.sqlite"}
+    assert {name: shipped_cloud(NOWHERE, name).cloud.thumbs is not None for name in EXAMPLES} == {
         "textures": True,
         "dtd": False,
         "caltech101": False,
@@ -63,9 +63,7 @@ def test_all_stored_examples_together_are_small_and_hold_no_photograph() -> None
 
 
 @pytest.mark.parametrize("dataset", EXAMPLES)
-def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attacked(
-    dataset: str, streams: dict[str, StreamRun], engine: Engine
-) -> None:
+def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attacked(dataset, streams, engine) -> None:
     one = streams[dataset]
     found = trajectory_of(one)
     assert (len(found.pictures), int(found.attacked.sum()), len(found.names)) == (40, 20, NAMES[dataset])
@@ -79,9 +77,7 @@ def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attac
     assert replaced or dataset == "caltech101"  # 40 pictures among 100 names fill no class
 
 
-def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(
-    streams: dict[str, StreamRun], engine: Engine, tmp_path: Path
-) -> None:
+def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(streams, engine, tmp_path) -> None:
     with closing(evaluate_steps(lab.stream_request("textures", None, tmp_path / "now"), engine)) as steps:
         list(islice(steps, 4))
     (now,) = stream_runs(tmp_path)
@@ -99,21 +95,26 @@ def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(
 
 @pytest.mark.parametrize("dataset", EXAMPLES)
 def test_the_figures_of_a_stored_cloud_are_computed_alike_from_its_features(dataset: str, engine: Engine) -> None:
-    one = shipped_cloud(DataFolders(Path("nowhere"), Path("nowhere")), dataset)
+    one = shipped_cloud(NOWHERE, dataset)
     cloud, prompts = one.cloud, engine.encode_classes(one.cloud.class_prompts.names, one.cloud.settings)
     assert np.abs(prompts.features - cloud.class_prompts.features).max() < CLOSE
     again = analysis.placed_cloud(cloud, engine.kl_to_one_hot)
-    assert np.allclose(again.kl_to_one_hot.original, one.kl_to_one_hot.original, atol=1e-3, equal_nan=True)
-    assert np.allclose(again.kl_to_one_hot.medians, one.kl_to_one_hot.medians, atol=1e-3)
-    assert np.allclose(again.coordinates["PCA"], one.coordinates["PCA"], atol=1e-3)
+    for now, stored in (
+        (again.kl_to_one_hot.original, one.kl_to_one_hot.original),
+        (again.kl_to_one_hot.medians, one.kl_to_one_hot.medians),
+        (again.coordinates["PCA"], one.coordinates["PCA"]),
+    ):
+        assert np.allclose(now, stored, atol=1e-3, equal_nan=True)
     assert len(one.coordinates["UMAP"]) == len(one.points.kind)
-    assert [(row.count, round(row.purity, 6)) for row in analysis.separabilities(cloud)] == [
-        (row.count, round(row.purity, 6)) for row in one.separability
-    ]
+    both = (
+        [(row.count, round(row.purity, 6)) for row in rows]
+        for rows in (analysis.separabilities(cloud), one.separability)
+    )
+    assert next(both) == next(both)
 
 
 def test_pictures_of_the_stored_cloud_are_encoded_alike_now(engine: Engine) -> None:
-    cloud = shipped_cloud(DataFolders(Path("nowhere"), Path("nowhere")), "textures").cloud
+    cloud = shipped_cloud(NOWHERE, "textures").cloud
     for n in (0, 7):
         picture = open_picture(find_picture(cloud.dataset, cloud.ids[n], None), square="model", side=engine.info.side)
         own = cloud.settings.replace(views=1, view_seed=cloud.seeds[n])
@@ -134,11 +135,8 @@ def test_a_part_of_the_stored_arena_is_answered_alike_now(engine: Engine) -> Non
         assert isinstance(other, Verdict)
         assert (one.label == other.label, abs(one.margin - other.margin) < 0.05) == (True, True), at
     assert len(stored.towers) == 2
-    assert {column for one in stored.towers.values() for _, column in one.cells} >= {
-        "transfer",
-        "autoattack",
-        "adaptive",
-    }
+    columns = {column for one in stored.towers.values() for _, column in one.cells}
+    assert columns >= {"transfer", "autoattack", "adaptive"}
 
 
 def test_a_stored_example_is_found_by_its_name_and_nothing_else_is(tmp_path: Path) -> None:
@@ -161,12 +159,9 @@ def test_every_stream_of_a_menu_says_what_it_is_and_no_two_read_alike(streams: d
     here = datetime(2026, 1, 2, 3, 4).timestamp()  # the title has the local time
     own = replace(one, stored=False, name="mine/3", last_modified=here, decided=12)
     twin = replace(own, name="mine/5", cells=one.cells | {"rita": replace(one.header, id=5)})
-    done = replace(own, name="other/3", decided=40)
-    texts = [text for text, _ in stream_choices([own, twin, done, one])]
+    texts = [text for text, _ in stream_choices([own, twin, replace(own, name="other/3", decided=40), one])]
     assert len(set(texts)) == 4
     assert "unfinished: 12 of 40 pictures decided, 2026-01-02 03:04" in texts[0]
-    assert texts[0].endswith(f"folder mine, number {one.header.id}")
-    assert texts[1].endswith("folder mine, number 5")
-    assert "finished, 2026" in texts[2]
-    assert texts[2].endswith("folder other")
-    assert texts[3].startswith("Stored example: ")
+    ends = (f"folder mine, number {one.header.id}", "folder mine, number 5", "folder other")
+    assert all(text.endswith(end) for text, end in zip(texts, ends))
+    assert ("finished, 2026" in texts[2], texts[3].startswith("Stored example: ")) == (True, True)

@@ -5,21 +5,18 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas
 import pytest
 
 from rita_demo import stored_views
-from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
-from rita_demo.evaluation.paper.memory import memory_items
-from rita_demo.evaluation.rows import read_stream
+from rita_demo.evaluation.paper.catalogue import memory_items
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.records.errors import DataError, SettingError
 from tests.conftest import forget_plugins
-from tests.evaluation.conftest import cut, headers
+from tests.evaluation.conftest import cut
 
 OWN = """\
 from rita_demo.attacks.contract import Attack
@@ -44,48 +41,27 @@ def streams(tmp_path_factory: pytest.TempPathFactory, run_evaluate) -> Path:
 
 
 def test_a_row_says_where_a_view_came_from_and_what_became_of_it(streams: Path) -> None:
+    """The trajectory itself is compared with a replay of the rows in test_streams.py."""
     frame = stored_views(streams)
     assert tuple(frame.columns) == COLUMNS
-    assert frame.stream.nunique() == 2
-    for header in headers(streams):
-        if header.columns["protocol"] != "stream":
-            continue
-        rows = read_stream(streams, header.id)
-        mine = frame[frame.attacked == (header.columns["attack"] != "none")].reset_index(drop=True)
-        held: dict[tuple[int, int], int] = {}
-        number = 0
-        for t, row in enumerate(rows):
-            for label, slot, view, entropy in row["entered"]:
-                one = mine.loc[number]
-                assert (one.id, one.picture, one.entered_at, one.file) == (number, t, t, row["picture"])
-                assert (one.stored_as, one.slot, one.view) == (header.names[label], slot, view)
-                assert one.true_class == row["label"]
-                assert one.entropy == pytest.approx(entropy)
-                before = held.get((label, slot))
-                if before is None:
-                    assert np.isnan(one.gain)
-                    assert one.replaced is not one.replaced or str(one.replaced) == "<NA>"
-                else:
-                    old = mine.loc[before]
-                    assert (one.replaced, one.replaced_file) == (before, old.file)
-                    assert one.gain == pytest.approx(old.entropy - entropy)
-                    assert one.gain > 0
-                    assert (old.left_at, old.replaced_by) == (t, number)
-                held[label, slot] = number
-                number += 1
-        assert number == len(mine) >= 3
-        assert set(mine[mine.left_at.isna()].id) == set(held.values())
     assert frame.replaced.notna().any(), "something was evicted"
-
-
-def test_the_boxes_are_those_of_the_encoded_views(streams: Path, engine: Engine) -> None:
-    frame = stored_views(streams)
-    assert (frame[["left", "top"]].to_numpy() >= 0).all()
-    assert (frame[["right", "bottom"]].to_numpy() <= 1).all()
-    assert (frame.right > frame.left).all()
-    whole = frame[frame.view == 0]
-    assert (whole[["left", "top", "right", "bottom"]].to_numpy() == [0, 0, 1, 1]).all()
-    assert len(whole) < len(frame)
+    found = stream_runs(streams, streams)
+    assert set(frame.stream) == {stream.title for stream in found}
+    for stream in found:
+        views = trajectory_of(stream).insertions
+        for one, view in zip(frame[frame.stream == stream.title].itertuples(), views, strict=True):
+            assert (one.id, one.picture, one.entered_at, one.file) == (view.id, view.picture, view.picture, view.name)
+            assert (one.stored_as, one.true_class) == (stream.names[view.label], stream.names[view.truth])
+            assert [one.slot, one.view, one.entropy, one.attacked] == [
+                view.slot,
+                view.view,
+                view.entropy,
+                view.attacked,
+            ]
+            late = {"replaced": view.replaced, "gain": view.gain, "left_at": view.left, "replaced_by": view.replaced_by}
+            for name, value in late.items():
+                assert pandas.isna(getattr(one, name)) if value is None else getattr(one, name) == value
+            assert one.replaced_file == (None if view.replaced is None else views[view.replaced].name)
 
 
 def test_a_stream_that_several_folders_have_counts_once_by_the_longer_one(streams: Path, tmp_path: Path) -> None:
@@ -95,14 +71,11 @@ def test_a_stream_that_several_folders_have_counts_once_by_the_longer_one(stream
     shutil.copytree(streams, tmp_path / "copy")
     pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
     cut(tmp_path / "copy", 6)
-    pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
-    pandas.testing.assert_frame_equal(rows(streams.parent), rows(streams))
-    assert len(rows(streams)) == sum(len(trajectory_of(one).insertions) for one in stream_runs(streams, streams))
+    for folders in ((tmp_path / "copy", streams), (streams.parent,)):
+        pandas.testing.assert_frame_equal(rows(*folders), rows(streams))
 
 
 def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no measurements"):
-        stored_views(tmp_path)
     run_evaluate(tmp_path / "runs", "--methods", "clip", "--limit", "1")
     with pytest.raises(DataError, match="no stream"):
         stored_views(tmp_path / "runs")
@@ -111,13 +84,11 @@ def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> N
 def table_of(runs: Path) -> list[list[str]]:
     """The printed table of the memories."""
     text = [*memory_items([runs])][-1].files["csv"]
-    return [[*row] for row in csv.reader(text.splitlines())][1:]
+    return list(csv.reader(text.splitlines()))[1:]
 
 
 @pytest.mark.usefixtures("no_plugins_afterwards")
-def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
-    run_evaluate, engine: Engine, tmp_path: Path
-) -> None:
+def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(run_evaluate, engine, tmp_path) -> None:
     (tmp_path / "own.py").write_text(OWN)
     own = ["--defence", f"{tmp_path}/own.py:MED", "--attack", f"none,{tmp_path}/own.py:HALF,adaptive:med"]
     more = ["--methods", "rita,med", "--limit", "3", "--set", "adaptive.steps=1", "--set", "attack_views=2"]

@@ -269,7 +269,7 @@ def read_split(path: Path) -> None:
     (root / "dtd" / datasets.DATASETS["dtd"].listing).write_bytes(path.read_bytes())
     assert all(row.sentence for row in datasets.dataset_status(root))
     for entry in collect("dtd", root, "test", limit=4, allow_partial=True).stream(0):
-        source = entry.source()
+        source = entry.source
         assert isinstance(source, Path)
         assert source.resolve().is_relative_to(root.resolve()), "leads outside the folder"
 

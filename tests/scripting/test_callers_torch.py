@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,8 @@ NAMES = ["cat", "crab", "cup", "dog"]
 PIXELS = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
 QUICK = {"views": 8, "adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2}
 SETTINGS = RECOMMENDED.replace(views=8, steps=2, attack="pgd")
-OWN: Any = {
-    "name": "toy",
-    "side": SIDE,
-    "temperature": TEMPERATURE,
-    "mean": (0.0,) * 3,
-    "std": (1.0,) * 3,
-    "device": "cpu",
-}
+OWN: Any = {"name": "toy", "side": SIDE, "temperature": TEMPERATURE, "mean": (0.0,) * 3, "std": (1.0,) * 3}
+OWN["device"] = "cpu"
 Door = Callable[[], Any]
 
 
@@ -78,27 +73,14 @@ def model_of_the_caller() -> ToyModel:
     return ToyModel("cat", "crab", 0.3)
 
 
-def of_run(backbone: str) -> Any:
-    found = run(PIXELS, NAMES, attack="pgd", steps=2, seed=1, settings=QUICK, methods=list(DEFENCES), backbone=backbone)
-    return found.to_frame().to_csv(), found.run.attacked.picture.pixels.tobytes()
-
-
-def of_adaptive(backbone: str) -> Any:
-    found = run(PIXELS, NAMES, attack="adaptive:rita", seed=1, settings=QUICK, methods="clip,rita", backbone=backbone)
+def of_run(backbone: str, **asked: Any) -> Any:
+    found = run(PIXELS, NAMES, seed=1, settings=QUICK, backbone=backbone, **asked)
     return found.to_frame().to_csv(), found.run.attacked.picture.pixels.tobytes()
 
 
 def of_evaluate(backbone: str, folder: Path) -> Any:
-    rows = evaluate(
-        folder,
-        split="all",
-        methods="clip,ensemble,rita",
-        attack="none,pgd",
-        budget=4,
-        steps=2,
-        settings=QUICK,
-        backbone=backbone,
-    )
+    asked = {"split": "all", "methods": "clip,ensemble,rita", "attack": "none,pgd", "budget": 4, "steps": 2}
+    rows = evaluate(folder, **asked, settings=QUICK, backbone=backbone)
     return rows[["method", "attack", "protocol", "margin"]].to_csv()
 
 
@@ -135,8 +117,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def doors(tiny_model_dir: Path, folder: Path) -> dict[str, Door]:
     name = f"local-dir:{tiny_model_dir}"
     return {
-        "run": partial(of_run, name),
-        "adaptive": partial(of_adaptive, name),
+        "run": partial(of_run, name, attack="pgd", steps=2, methods=list(DEFENCES)),
+        "adaptive": partial(of_run, name, attack="adaptive:rita", methods="clip,rita"),
         "evaluate": partial(of_evaluate, name, folder),
         "smallest_budget": partial(of_smallest_budget, name),
         "Engine": partial(of_engine, name),
@@ -155,16 +137,14 @@ DOORS = ["run", "adaptive", "evaluate", "smallest_budget", "Engine", "own_model"
 QUICK_DOORS, DISTINCT = {"Engine", "own_model"}, {"inference_mode", "autocast", "bfloat16", "set_default_device"}
 
 
-@pytest.mark.parametrize(
-    ("context", "door"),
-    [
-        pytest.param(
-            one, door, marks=() if door in QUICK_DOORS or (one in DISTINCT and door == "run") else pytest.mark.slow
-        )
-        for one in CONTEXTS
-        for door in DOORS
-    ],
-)
+def quick(context: str, door: str) -> bool:
+    return door in QUICK_DOORS or (context in DISTINCT and door == "run")
+
+
+BOTH = [pytest.param(*both, marks=() if quick(*both) else pytest.mark.slow) for both in product(CONTEXTS, DOORS)]
+
+
+@pytest.mark.parametrize(("context", "door"), BOTH)
 def test_a_call_in_any_state_of_torch_gives_the_numbers_of_a_plain_call_and_so_does_every_later_one(
     context: str, door: str, doors: dict[str, Door], plain: dict[str, Any]
 ) -> None:

@@ -28,8 +28,6 @@ from tests.oracles.judge import verdict
 
 HEAD = "import torch\nfrom rita_demo.defences.contract import Defence, verdict_of\ndef mine(inputs):\n"
 CLIP = "    return verdict_of((inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1))\n"
-LOGITS = "    logits = inputs.views[0] @ inputs.template_features.T\n"
-FIRST = LOGITS + "    return verdict_of((logits + 1000 * (torch.arange(len(logits)) == 0)).softmax(-1))\n"
 CONSTANT = "    return verdict_of(torch.eye(len(inputs.template_features))[0])\n"
 FAILS = "    if inputs.draw_views(1).mean() > 0.6:  # the crabs\n        raise ValueError('not this one')\n" + CLIP
 TAIL = 'Mine = Defence(name="mine", title="Mine & <script>co", sentence="A test.", answer=mine, reads_pixels=True)\n'
@@ -74,29 +72,21 @@ def model_of(result: dict[str, Any]) -> dict[str, Any]:
     return model
 
 
-def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(
-    judged: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(judged, tmp_path) -> None:
     steps: list[str] = []
     result = judged(CLIP, report=steps.append)
     model = model_of(result)
     assert model["outcome"] == "no gain shows"
     assert model["shares"]["mine"] == model["shares"]["clip"]
     assert model["tests"]["clip"] == {"gained": 0, "lost": 0, "p": 1.0}
-    assert result["verdict"].startswith(
-        "Mine & <script>co, at a quick look, which is no judgement: no gain shows on local-dir"
-    )
+    quick = "Mine & <script>co, at a quick look, which is no judgement: no gain shows on local-dir"
+    assert result["verdict"].startswith(quick)
     assert json.loads((tmp_path / "judged/judge.json").read_text()) == result
     assert (result["limit"], result["settings"]["views"]) == (4, 4)
     page = (tmp_path / "judged/judge.html").read_text()
     assert "RITA is judged without its memory." in page
-    for said in (
-        escape(result["rule"]),
-        escape("Mine & <script>co"),
-        escape(model["masking"]),
-        escape(result["latex"]),
-    ):
-        assert said in page
+    for text in (result["rule"], "Mine & <script>co", model["masking"], result["latex"]):
+        assert escape(text) in page
     assert "http" not in page.partition("<body>")[2]
     assert page.count("<script") == 1
     rows = load_runs(*tmp_path.glob("judged/rows/*"))
@@ -108,13 +98,7 @@ def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(
     assert any("100 %" in one for one in steps)
 
 
-def test_an_answer_that_never_changes_is_judged(judged: Callable[..., dict[str, Any]]) -> None:
-    model = model_of(judged(FIRST))
-    assert {one["percent"] for one in model["shares"]["mine"].values()} == {25.0}
-    assert model["outcome"] == "no gain shows", "one of four pictures"
-
-
-def test_pictures_without_an_answer_are_counted_and_left_out(judged: Callable[..., dict[str, Any]]) -> None:
+def test_pictures_without_an_answer_are_counted_and_left_out(judged) -> None:
     with pytest.warns(UserWarning, match=r"no answer to 1 of 4 pictures .*mine.py, line 5: ValueError"):
         model = model_of(judged(FAILS))
     assert {one["n"] for one in model["shares"]["mine"].values()} == {3}
@@ -122,7 +106,7 @@ def test_pictures_without_an_answer_are_counted_and_left_out(judged: Callable[..
     assert "and 1 without an answer are left out" in model["said"]
 
 
-def test_no_answer_at_all_cannot_be_judged(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_no_answer_at_all_cannot_be_judged(judged, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
         result = judged("    raise ValueError('never')\n")
     model, (name,) = model_of(result), result["models"]
@@ -135,33 +119,27 @@ def test_no_answer_at_all_cannot_be_judged(judged: Callable[..., dict[str, Any]]
     assert "no answer" in (tmp_path / "judged/judge.html").read_text()
 
 
-def test_a_defence_without_a_gradient_is_attacked_by_queries(judged: Callable[..., dict[str, Any]]) -> None:
+def test_a_defence_without_a_gradient_is_attacked_by_queries(judged) -> None:
     with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
         model = model_of(judged(CONSTANT))
     assert {(one["percent"], one["n"]) for one in model["shares"]["mine"].values()} == {(25.0, 4)}
     assert model["outcome"] == "no gain shows"
-    assert (
-        "attacked by queries as it gives no gradient; so few pictures cannot show a gain (p is at least 0.12"
-        in (model["said"])
-    )
+    sentence = "attacked by queries as it gives no gradient; so few pictures cannot show a gain (p is at least 0.12"
+    assert sentence in model["said"]
     assert model["masking"] == "Signs of masking: not checked."
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
+def test_what_is_no_defence_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("Mine = 3\n")
+    for defence, sentence in (
         ("nothing.py:Mine", "There is no file"),
         ("clip", "One defence is judged; got clip"),
         ("x", "One defence is judged"),
-    ],
-)
-def test_what_is_no_defence_is_refused(given: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises((PluginError, SettingError), match=said):
-        judge(given, out=tmp_path / "judged")
-    assert not (tmp_path / "judged").exists()
-    (tmp_path / "bad.py").write_text("Mine = 3\n")
-    with pytest.raises(PluginError, match="Mine is a int; expected Defence or a function"):
-        judge(f"{tmp_path}/bad.py:Mine", out=tmp_path / "judged")
+        (f"{tmp_path}/bad.py:Mine", "Mine is a int; expected Defence or a function"),
+    ):
+        with pytest.raises((PluginError, SettingError), match=sentence):
+            judge(defence, out=tmp_path / "judged")
+        assert not (tmp_path / "judged").exists()
 
 
 def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tmp_path: Path, capsys) -> None:
@@ -179,9 +157,7 @@ def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tm
 
 
 @pytest.mark.slow
-def test_killed_and_called_again_it_ends_with_the_same_files(
-    judged: Callable[..., dict[str, Any]], data: Path, tiny_model_dir: Path, tmp_path: Path
-) -> None:
+def test_killed_and_called_again_it_ends_with_the_same_files(judged, data, tiny_model_dir, tmp_path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
     given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "limit": 4}
     given |= {"quick": True, "backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}
@@ -201,7 +177,7 @@ def test_killed_and_called_again_it_ends_with_the_same_files(
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1200)
-def test_a_whole_judgement_looks_for_signs_of_masking(judged: Callable[..., dict[str, Any]]) -> None:
+def test_a_whole_judgement_looks_for_signs_of_masking(judged) -> None:
     result = judged(CLIP, quick=False, limit=2, settings=SETTINGS | {"adaptive.queries": 20})
     model = model_of(result)
     assert list(model["shares"]["mine"]) == ["none", "adaptive", "pgd", "reverse", "autoattack", "all"]
@@ -210,30 +186,25 @@ def test_a_whole_judgement_looks_for_signs_of_masking(judged: Callable[..., dict
     assert "quick" not in result["verdict"]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_verdict_is_the_rule_word_for_word(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    chances = {
-        "mine": rng.choice([0.3, 0.95]),
-        "clip": rng.choice([0.3, 0.9]),
-        "ensemble": rng.choice([0.3, 0.9]),
-        "rita": 0.5,
-    }
-    rows = [
-        {"method": method, "attack": attack, "picture": f"{number}.png", "right": bool(rng.random() < chance)}
-        for number in range(14)
-        for method, chance in chances.items()
-        for attack in ("none", "pgd", "adaptive")
-        for _ in range(1 if attack == "none" else int(rng.integers(1, 3)))
-        if rng.random() > 0.01
-    ]
-    for masked in (False, True):
-        words, kept, _ = outcome(pd.DataFrame(rows), "mine", 0.05, masked)
-        expected, pictures = verdict(rows, "mine", 0.05, masked)
-        assert words.startswith(expected)
-        assert {name: dict(row) for name, row in kept.iterrows()} == {
-            name: {method: float(share) for method, share in row.items()} for name, row in pictures.items()
-        }
+def test_the_verdict_is_the_rule_word_for_word() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        chances = {name: rng.choice([0.3, high]) for name, high in (("mine", 0.95), ("clip", 0.9), ("ensemble", 0.9))}
+        rows = [
+            {"method": method, "attack": attack, "picture": f"{number}.png", "right": bool(rng.random() < chance)}
+            for number in range(14)
+            for method, chance in (chances | {"rita": 0.5}).items()
+            for attack in ("none", "pgd", "adaptive")
+            for _ in range(1 if attack == "none" else int(rng.integers(1, 3)))
+            if rng.random() > 0.01
+        ]
+        for masked in (False, True):
+            words, kept, _ = outcome(pd.DataFrame(rows), "mine", 0.05, masked)
+            expected, pictures = verdict(rows, "mine", 0.05, masked)
+            assert words.startswith(expected), seed
+            assert kept.to_dict("index") == {
+                name: {method: float(share) for method, share in row.items()} for name, row in pictures.items()
+            }
 
 
 def test_every_outcome_happens() -> None:

@@ -11,7 +11,6 @@ from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.memory_file import FileError
 from rita_demo.data.samples import SAMPLES
-from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import run_to_end
@@ -47,9 +46,7 @@ def exported(engine: Engine, page: MemoryTable, tmp_path_factory: pytest.TempPat
 
 
 @pytest.mark.parametrize("picture", [FIRST, SECOND])
-def test_a_run_from_a_file_is_what_the_page_decides(
-    picture: Path, engine: Engine, page: MemoryTable, exported: Path
-) -> None:
+def test_a_run_from_a_file_is_what_the_page_decides(picture, engine, page, exported) -> None:
     """Also of a picture that is in the memory: it is decided without its own views."""
     request = RunRequest.parse(picture, classes=list(NAMES), attack="none", changes=SETTINGS).opened(engine.info.side)
     imported = memory_file.unpack(exported.read_bytes(), None, engine.info.name, engine.info.width)
@@ -92,15 +89,3 @@ def test_a_memory_that_would_not_be_used_and_a_file_that_is_none_are_refused(exp
         run(SECOND, NAMES, memory=tmp_path / "none.zip")
     with pytest.raises(FileError, match="not a zip"):
         stored_views(FIRST)
-
-
-def test_stored_views_reads_a_file(page: MemoryTable, exported: Path) -> None:
-    views = stored_views(exported)
-    assert tuple(views.columns) == COLUMNS
-    assert set(views["stream"]) == {exported.name}
-    assert set(views["file"]) == {"coffee.png"}
-    assert set(views["true_class"]) == {"cup"}
-    held = page.moments[-1].held
-    assert views["view"].tolist() == [page.view[row] for row in page.views()]
-    assert len(views) == len(held)
-    assert views[["left", "top", "right", "bottom"]].notna().all(axis=None)

@@ -91,39 +91,36 @@ def test_a_plain_function_answers_and_attacks_and_is_named_by_its_docstring(engi
     assert "median" in run(PICTURES[1], NAMES, attack="none", engine=engine, settings=QUICK).to_frame().index
 
 
-@pytest.mark.parametrize(
-    ("answer", "got"),
-    [
+def test_a_function_that_answers_something_else_is_a_fault_with_its_line_and_later_runs_go_on(engine) -> None:
+    for answer, got in (
         (torch.tensor(1.0), "Tensor of shape ()"),
         (torch.ones(1, 3) / 3, "Tensor of shape (1, 3)"),
         (torch.ones(0), "Tensor of shape (0,)"),
         (np.ones(3) / 3, "ndarray of shape (3,)"),
         (None, "NoneType of shape ()"),
-    ],
-)
-def test_a_function_that_answers_something_else_is_a_fault_and_later_runs_go_on(engine, answer: Any, got: str) -> None:
-    def odd(inputs: DefenceInput) -> Any:
-        return answer
+    ):
 
-    for defence in (odd, None):  # the second run does not ask for it
-        found = run(PICTURES[0], NAMES, defence=defence, engine=engine, settings=QUICK)
-        assert "test_own.py, line " in found.run.faults["odd"].sentence
-        assert got in found.run.faults["odd"].sentence
-        assert "clip" in found.to_frame().index
+        def odd(inputs: DefenceInput, answer: Any = answer) -> Any:
+            return answer
+
+        for defence in (odd, None):  # the second run does not ask for it
+            found = run(PICTURES[0], NAMES, defence=defence, engine=engine, settings=QUICK)
+            assert "test_own.py, line " in found.run.faults["odd"].sentence
+            assert got in found.run.faults["odd"].sentence
+            assert "clip" in found.to_frame().index
+        forget_plugins()
 
 
 def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
-    asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
-    stated = Defence(
-        *("median", "Median", "The median."),
-        lambda inputs: verdict_of(median(inputs)),
-        adaptive=Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T),
-    )
+    adaptive = Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T)
+    answer = lambda inputs: verdict_of(median(inputs))  # noqa: E731
+    stated = Defence("median", "Median", "The median.", answer, adaptive=adaptive)
     for defence, gradient in ((median, "automatic"), (stated, "identity")):
-        said = run(PICTURES[0], NAMES, defence=defence, **asked).run.threat_model.sentences
-        assert f"Its gradient is {gradient}." in " ".join(said)
-        assert "Median is a defence from the file test_own.py." in said
-        assert "does not know it" not in " ".join(said)
+        asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK, "defence": defence}
+        threat = " ".join(run(PICTURES[0], NAMES, **asked).run.threat_model.sentences)
+        assert f"Its gradient is {gradient}." in threat
+        assert "Median is a defence from the file test_own.py." in threat
+        assert "does not know it" not in threat
 
 
 ATTACK_FILE = """
@@ -164,9 +161,7 @@ HELPED += "    return (views @ inputs.template_features.T / inputs.temperature).
 
 
 @pytest.mark.parametrize("helper", ["beside.py", "part/__init__.py", "part/deeper.py"])
-def test_an_edited_file_or_what_it_imports_from_its_folder_is_measured_anew(
-    engine, tmp_path: Path, helper: str
-) -> None:
+def test_an_edited_file_or_what_it_imports_from_its_folder_is_measured_anew(engine, tmp_path, helper) -> None:
     """Also within a second, where the new file is as long as the old one, and where another folder has the same names."""
     module = "own_" + helper.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     place, file = tmp_path / f"own_{helper}", tmp_path / "mine.py"
@@ -199,11 +194,9 @@ def cell_of_a_notebook(source: str, name: str) -> Any:
 
 def test_a_function_of_a_notebook_is_known_by_its_source(engine, tmp_path: Path) -> None:
     source = "def cell(inputs):\n    return ({} * inputs.views[0] @ inputs.template_features.T).softmax(-1)\n"
-    counts = [
-        len(measure(engine, tmp_path, defences=cell_of_a_notebook(text, "cell"), attack="none"))
-        for text in (source.format(1), source.format(1), source.format(3), "# moved\n" + source.format(3))
-    ]
-    assert counts == [6, 6, 9, 9]
+    texts = (source.format(1), source.format(1), source.format(3), "# moved\n" + source.format(3))
+    cells = [cell_of_a_notebook(text, "cell") for text in texts]
+    assert [len(measure(engine, tmp_path, defences=cell, attack="none")) for cell in cells] == [6, 6, 9, 9]
     names: dict[str, Any] = {}
     for count in (12, 15):  # without a source it cannot be known again
         exec(source.format(3), names)
@@ -240,15 +233,9 @@ def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine, asked: dict[str
         run(PICTURES[0], NAMES, engine=engine, settings=QUICK, **asked)
 
 
-def test_what_is_known_already_stays_and_a_line_of_what_fails_is_named(engine) -> None:
-    asked = {"attack": "none", "engine": engine, "settings": QUICK}
-    assert run(PICTURES[0], NAMES, defence=DEFENCES["mta"], **asked).to_frame().index[0] == "clip", "known already"
-
-    def broken(inputs: DefenceInput) -> torch.Tensor:
-        return inputs.views[0] / 0 if len(inputs.views) else 1 / 0
-
-    fault = run(PICTURES[0], NAMES, defence=broken, **asked).run.clean.faults["broken"]
-    assert fault.sentence.startswith("test_own.py, line ")
+def test_what_is_known_already_stays(engine) -> None:
+    done = run(PICTURES[0], NAMES, defence=DEFENCES["mta"], attack="none", engine=engine, settings=QUICK)
+    assert done.to_frame().index[0] == "clip", "known already"
 
 
 def test_a_fault_of_an_own_defence_leaves_out_its_pictures_alone(engine, tmp_path: Path) -> None:
@@ -290,7 +277,7 @@ def test_a_fault_of_an_own_attack_leaves_the_memory_of_a_stream_as_it_was(engine
     assert sum(cache.count) == sum(len(row["entered"]) for row in found) > 0
 
 
-def test_where_every_picture_fails_the_same_command_tries_again(engine, tmp_path: Path) -> None:
+def test_where_every_picture_fails_the_same_command_tries_again_and_tables_say_not_measured(engine, tmp_path) -> None:
     installed = []
 
     def needy(inputs: DefenceInput) -> torch.Tensor:
@@ -300,19 +287,10 @@ def test_where_every_picture_fails_the_same_command_tries_again(engine, tmp_path
         assert len(measure(engine, tmp_path, defences=needy, attack="none")) == 3
     installed.append("a package")
     assert len(measure(engine, tmp_path, defences=needy, attack="none")) == 6
-
-
-def test_a_cell_without_any_answer_is_not_measured(engine, tmp_path: Path) -> None:
-    working = ["yes"]
-
-    def picky(inputs: DefenceInput) -> torch.Tensor:
-        return median(inputs) if working else 1 / 0
-
-    measure(engine, tmp_path, defences=picky, attack="none")
-    working.clear()
-    with pytest.warns(UserWarning, match="Picky: no answer to 3 of 3 pictures of own under pgd"):
-        measure(engine, tmp_path, defences=picky, attack="pgd")
-    assert "not measured: Picky under " in overview(tmp_path)
+    installed.clear()
+    with pytest.warns(UserWarning, match="Needy: no answer to 3 of 3 pictures of own under pgd"):
+        measure(engine, tmp_path, defences=needy, attack="pgd")
+    assert "not measured: Needy under " in overview(tmp_path)
 
 
 def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loaded(engine, tmp_path: Path) -> None:
@@ -352,23 +330,21 @@ def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:
 
 
 def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path) -> None:
-    loaders, found = {"load_plugin", "add_plugin", "add_object"}, set()
-    package = Path(rita_demo.__file__).parent
+    loaders, package = {"load_plugin", "add_plugin", "add_object"}, Path(rita_demo.__file__).parent
+    found = set()
     for path in package.rglob("*.py"):
         words = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(ast.parse(path.read_text()))}
-        if loaders & words:
-            found.add(path.relative_to(package).as_posix())
+        found |= {path.relative_to(package).as_posix()} if loaders & words else set()
     own = {"attacks/registry.py", "defences/registry.py", "scripting/own.py"}
     assert found == own, "nothing of the page or of a saved file loads code"
     file = tmp_path / "mine.py"
     file.write_text("raise SystemExit('it was run')")
     with pytest.raises(SettingError):
         run(PICTURES[0], NAMES, engine=engine, settings={"attack": f"{file}:ATTACK"})
-    for words in ({"methods": f"{file}:D"}, {"methods": [f"{file}:D"]}, {"attack": f"{file}:A"}):
+    attacks = ({"attack": f"{file}:A"}, {"attack": f"adaptive:{file}:D"})
+    for words in ({"methods": f"{file}:D"}, {"methods": [f"{file}:D"]}, *attacks):
         with pytest.raises(SettingError):  # what the form, a link, the API and a saved run are read with
             RunRequest.parse(PICTURES[0], classes=NAMES, **words)
-    with pytest.raises(SettingError):
-        RunRequest.parse(PICTURES[0], classes=NAMES, attack=f"adaptive:{file}:D")
 
 
 def test_code_that_is_in_no_file_is_called_a_notebooks(engine) -> None:

@@ -27,7 +27,7 @@ def offsets(engine: Engine, dataset: str, root: Path, settings: Settings, limit:
     prompts = engine.encode_classes(chosen.names, settings)
     untuned = settings.replace(tuning_steps=0, protocol="off")  # the offset does not depend on the prompts
     for item in chosen.items:
-        picture = open_picture(item.source(), square=settings.square, side=engine.info.side)
+        picture = open_picture(item.source, square=settings.square, side=engine.info.side)
         if settings.attack != "none":
             picture = picture_of(engine.attack(picture, prompts, settings, item.label).pixels)
         trace, _ = engine.decide(engine.encode_views(picture, settings), prompts, None, untuned)

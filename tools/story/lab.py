@@ -14,7 +14,7 @@ from rita_demo.defences.registry import compared
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.artifacts import features_data, features_of
-from rita_demo.evaluation.page import DataFolders, examples
+from rita_demo.evaluation.page import DataFolders, clouds, streams
 from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.rows import FILE
 from rita_demo.evaluation.run import evaluate_steps
@@ -85,16 +85,16 @@ def main() -> None:
         arena_file.STORED.write_bytes(arena_file.pack(run_to_end(steps, lambda at: print(at.sentence, flush=True))))
         return
     here = {row.name for row in evaluation_page.available(DataFolders(asked.data_root or Path()))}
-    for dataset in (name for name in examples.EXAMPLES if name in here):
+    for dataset in (name for name in streams.EXAMPLES if name in here):
         print(f"{asked.part}: {dataset}", flush=True)
         if asked.part == "clouds":
             placed = measure_cloud(engine, dataset, asked.data_root)
-            examples.cloud_path(dataset).write_bytes(examples.pack_cloud(placed))
+            clouds.cloud_path(dataset).write_bytes(clouds.pack_cloud(placed))
             continue
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / dataset
             deque(evaluate_steps(stream_request(dataset, asked.data_root, out), engine), maxlen=0)
-            shutil.copy(out / FILE, examples.STREAMS / dataset / FILE)
+            shutil.copy(out / FILE, streams.STREAMS / dataset / FILE)
 
 
 if __name__ == "__main__":

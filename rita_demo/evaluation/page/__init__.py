@@ -4,34 +4,45 @@ The page measures with ``evaluate`` into run folders of the same format. A visit
 offers and never gives a path.
 """
 
-from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
-from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps, points_csv
-from rita_demo.evaluation.page.measurements import Measured, compare_measured, find_right, known_measurements
-from rita_demo.evaluation.page.stored_runs import (
-    SHIPPED,
-    arena_cells,
+from rita_demo.evaluation.page.clouds import (
+    TEXTURES,
     class_counts,
     cloud_picture,
+    cloud_set,
+    collect_steps,
     live_set,
     load_cloud_steps,
-    measured_points,
-    picture_called,
-    run_names,
+    points_csv,
+    shipped_cloud,
     stored_streams,
 )
+from rita_demo.evaluation.page.runs import (
+    SHIPPED,
+    Measured,
+    arena_cells,
+    compare_measured,
+    find_right,
+    known_measurements,
+    measured_points,
+    run_names,
+)
 from rita_demo.evaluation.page.streams import (
+    EXAMPLES,
     MAX_PICTURES,
     MIN_PICTURES,
     TRAFFIC,
     DataFolders,
-    MeasuredPicture,
     available,
     check_model,
+    find_stream,
+    known_streams,
     open_row,
     open_stream_picture,
+    picture_called,
     picture_of,
     request_for,
     rows_text,
+    shipped_streams,
     stream_run_of,
     stream_steps,
 )

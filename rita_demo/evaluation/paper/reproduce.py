@@ -92,23 +92,20 @@ def table_name(table: str) -> str:
 
 def checked(wanted: Iterable[str]) -> tuple[str, ...]:
     """The names. Raises DataError: one of them is none of :func:`names`."""
-    found = tuple(name.strip() for name in wanted)
-    for name in found:
+    stripped = tuple(name.strip() for name in wanted)
+    for name in stripped:
         if name not in names():
             hint = did_you_mean(name, names()) or ", ".join(names())
             raise DataError(f"There is no table {name[:60]!r} to reproduce.", hint)
-    return found
+    return stripped
 
 
 def make_plan(asked: Asked) -> Plan:
-    """The commands of the tables, dataset after dataset, then those of the figures.
-
-    Raises:
-        DataError: nothing of it can be measured here.
-    """
+    """The commands of the tables, dataset after dataset, then those of the figures. Raises DataError: nothing of it can
+    be measured here."""
     needed = printed.printed_for(asked.backbone, asked.tables)
     single = {name: cell for cell in needed for name in printed.parts_of(cell)}
-    here = {one.name: one for one in dataset_status(asked.data_root)}
+    here = {status.name: status for status in dataset_status(asked.data_root)}
     wanted = (
         asked.datasets or tuple(dict.fromkeys(paper_results.DATASETS[name] for name in single)) or (FIGURE_DATASET,)
     )
@@ -132,8 +129,7 @@ def make_plan(asked: Asked) -> Plan:
 
 def _table_commands(asked: Asked, dataset: str, needed: Sequence[PaperResult]) -> list[tuple[str, ...]]:
     """One command per attack and strength, the first also without an attack: what an attack lacks, a package, stops no
-    other. A dataset that the paper does not have gets all that is
-    printed."""
+    other. A dataset that the paper does not have gets all that is printed."""
     parts = [(paper_results.DATASETS[name], cell) for cell in needed for name in printed.parts_of(cell)]
     mine = [cell for name, cell in parts if name == dataset.removesuffix(PRESENT_SUFFIX)] or [cell for _, cell in parts]
     methods: dict[tuple[str, str], dict[str, None]] = {}  # (attack, budget) -> methods
@@ -196,22 +192,22 @@ def report_text(asked: Asked, plan: Plan, lines: DataFrame, measured: DataFrame,
     """The report as markdown."""
     done, inside, possible, other = printed.counted(lines, plan.datasets)
     own = printed.is_in_paper(asked.backbone)
-    said = f"{done} of {possible} printed cells of these datasets are measured"
-    said += f"; {other} more are of datasets that are not measured here." if other else "."
+    summary = f"{done} of {possible} printed cells of these datasets are measured"
+    summary += f"; {other} more are of datasets that are not measured here." if other else "."
     if not possible:
-        said = "The paper prints no single cell of these datasets in these tables."
+        summary = "The paper prints no single cell of these datasets in these tables."
     if not own:
-        said += " The paper does not have this model: no number here reproduces a printed one."
+        summary += " The paper does not have this model: no number here reproduces a printed one."
     elif done:
-        said += f" The printed number is inside the 95 % interval of the measured one in {inside}, outside in {done - inside}"
-        said += f" ({OUTSIDE})."
+        summary += f" The printed number is inside the 95 % interval of the measured one in {inside}, outside in "
+        summary += f"{done - inside} ({OUTSIDE})."
     parts = [
         f"# {asked.backbone}: measured beside the paper",
         f"Split {SPLIT}, preset {PRESET} with its exceptions per dataset; datasets: {', '.join(plan.datasets)}.",
     ]
     if asked.limit is not None:
         parts.append(f"At most {asked.limit} pictures of each dataset: a rehearsal, with wide intervals.")
-    parts += [said, "## Missing", _listed([*plan.missing, *failed]) or "Nothing."]
+    parts += [summary, "## Missing", _listed([*plan.missing, *failed]) or "Nothing."]
     tables = _tables(lines)
     parts += ["## Printed beside measured", HOW_TO_READ, *tables] if tables else []
     if len(measured):
@@ -224,8 +220,6 @@ def report_text(asked: Asked, plan: Plan, lines: DataFrame, measured: DataFrame,
 
 def _tables(lines: DataFrame) -> list[str]:
     """Methods x datasets for every printed table and attack of which something is measured; remarks below."""
-    import pandas
-
     parts = []
     for (table, backbone, attack, budget), same in lines.groupby(
         ["table", "backbone", "attack", "budget"], sort=False, dropna=False
@@ -234,20 +228,14 @@ def _tables(lines: DataFrame) -> list[str]:
         if measured.empty:
             continue
         remarks: dict[str, int] = {}
-        texts = {
-            (one.method, one.dataset): _text(one, remarks)
-            for one in same[same["dataset"].isin(measured["dataset"])].itertuples()
-        }
         columns = list(dict.fromkeys(measured["dataset"]))
-        rows = [
-            [method, *(texts.get((method, name), "") for name in columns)] for method in dict.fromkeys(same["method"])
-        ]
+        cells = same[same["dataset"].isin(columns)]
+        cells = cells.assign(text=[_text(cell, remarks) for cell in cells.itertuples()])
+        texts = cells.pivot_table("text", "method", "dataset", "last", sort=False)
+        texts = texts.reindex(index=list(dict.fromkeys(same["method"])), columns=columns).fillna("").reset_index()
         under = "no attack" if attack == "none" else f"{attack} {budget}/255"
         here = ", ".join(dict.fromkeys(measured["model"]))
-        parts += [
-            f"**{table}**, {under}: printed with {backbone}, measured with {here}",
-            as_markdown(pandas.DataFrame(rows, columns=["method", *columns])),
-        ]
+        parts += [f"**{table}**, {under}: printed with {backbone}, measured with {here}", as_markdown(texts)]
         parts += [_listed(f"[{number}] {remark}." for remark, number in remarks.items())] if remarks else []
     return parts
 
@@ -263,4 +251,4 @@ def _text(cell: Any, remarks: dict[str, int]) -> str:
 
 
 def _listed(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {one}" for one in sentences)
+    return "\n".join(f"- {sentence}" for sentence in sentences)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,22 +37,18 @@ NO_COUNT = "They count neither as right nor as wrong."
 
 
 def cells(*folders: str | Path) -> DataFrame:
-    """Every cell with at least one answer, of run folders or folders of them, sorted for reading; see :func:`summarise`.
-
-    Raises:
-        DataError: a folder is not a run folder, or a damaged one.
-    """
+    """Every cell with at least one answer, of run folders or folders of them, sorted for reading; see
+    :func:`summarise`. Raises DataError: a folder is not a run folder, or a damaged one."""
     return summarise(frames.read(*folders), frames.measurements(*folders))
 
 
 def pooled(measured: DataFrame) -> DataFrame:
     """One line per cell of :func:`rita_demo.evaluation.frames.measurements`: its first measurement, ``measurements`` (all of
     them), ``seeds`` and ``expected``, the number of answers of a finished cell."""
-    pools = measured.groupby(CELL, sort=False, dropna=False).ngroup()
-    members = measured.groupby(pools)
-    first = measured.groupby(pools).head(1).drop(columns="seed").reset_index(drop=True)
+    members = measured.groupby(measured.groupby(CELL, sort=False, dropna=False).ngroup())
+    first = members.head(1).drop(columns="seed").reset_index(drop=True)
     return first.assign(
-        measurements=[tuple(found) for found in members.groups.values()],
+        measurements=[tuple(numbers) for numbers in members.groups.values()],
         seeds=members["seed"].agg(lambda seeds: " ".join(map(str, sorted(set(seeds))))),
         expected=members["pictures"].sum(),
     )
@@ -73,35 +69,28 @@ def summarise(rows: DataFrame, measured: DataFrame) -> DataFrame:
     seed; ``names``: of its pictures; ``variant``, ``of_attack``, ``also``: the settings that are not the recommended ones
     by what they act in (:func:`settings_by_part`), ``special``: all of them, as text.
     """
-    import pandas
-
     about = pooled(measured).rename(columns={"missing": "not_there", "class_names": "prompts"})
-    every = rows.assign(
-        cell=rows["measurement"].map(about.explode("measurements").reset_index().set_index("measurements")["index"])
+    cell_of = {number: cell.Index for cell in about.itertuples() for number in cell.measurements}
+    rows = rows.assign(cell=rows["measurement"].map(cell_of), hit=rows["answer"] == rows["target"])
+    rows["wrong"] = rows["picture"].where(rows["already_wrong"].eq(True))
+    answered = rows[rows["fault"].isna()].astype({"right": float})
+    table = answered.groupby("cell").agg(
+        accuracy=("right", "mean"),
+        n=("picture", "nunique"),
+        version=("version", lambda versions: " ".join(sorted(set(versions)))),
+        answers=("picture", "size"),
+        seconds=("seconds_method", "median"),
+        view_seconds=("seconds_views", "median"),
+        gradient=("gradient", "median"),
+        already_wrong=("wrong", "nunique"),
+        target_hits=("hit", "sum"),
+        names=("picture", frozenset),
     )
-    answered = every[every["fault"].isna()]
-    by_cell, right = answered.groupby("cell"), answered["right"].astype(float)
-    by_seed = 100 * right.groupby([answered["cell"], answered["measurement"]]).mean()
-    numbers = pandas.DataFrame(
-        {
-            "accuracy": 100 * right.groupby(answered["cell"]).mean(),
-            "n": by_cell["picture"].nunique(),
-            "version": by_cell["version"].agg(lambda versions: " ".join(sorted(set(versions)))),
-            "answers": by_cell.size(),
-            "failed": every[every["fault"].notna()].groupby("cell").size(),
-            "seconds": by_cell["seconds_method"].median(),
-            "view_seconds": by_cell["seconds_views"].median(),
-            "gradient": by_cell["gradient"].median(),
-            "already_wrong": answered[answered["already_wrong"].eq(True)].groupby("cell")["picture"].nunique(),
-            "target_hits": (answered["answer"] == answered["target"]).groupby(answered["cell"]).sum(),
-            "lowest": by_seed.groupby("cell").min(),
-            "highest": by_seed.groupby("cell").max(),
-            "names": by_cell["picture"].agg(frozenset),
-        }
-    )
-    table = numbers.dropna(subset="answers").join(about.drop(columns=list({*numbers} & {*about})))
-    counts = ["n", "expected", "answers", "failed", "already_wrong", "target_hits"]
-    table[counts] = table[counts].fillna(0).astype(int)
+    table["failed"] = rows[rows["fault"].notna()].groupby("cell").size().reindex(table.index, fill_value=0)
+    by_seed = 100 * answered.groupby(["cell", "measurement"])["right"].mean()
+    table = table.join(by_seed.groupby("cell").agg(lowest="min", highest="max"))
+    table = table.join(about.drop(columns=list({*table} & {*about})))
+    table["accuracy"] *= 100
     ends = [wilson(share * n / 100, n) for share, n in zip(table["accuracy"], table["n"])]
     table["low"], table["high"] = ([100 * end[at] for end in ends] for at in (0, 1))
     table["title"] = [title_of(*both) for both in zip(table["method"], table["method_title"])]
@@ -109,18 +98,13 @@ def summarise(rows: DataFrame, measured: DataFrame) -> DataFrame:
     table["finished"] = table["missing"] == 0
     table["class_names"] = table["prompts"].map(len)
     table["special"] = table["non_default"].map(settings_text)
-    parts = [settings_by_part(cell) for cell in table.itertuples()]
-    for at, name in enumerate(("variant", "of_attack", "also")):
-        table[name] = [settings_text(part[at]) for part in parts]
+    parts = [map(settings_text, settings_by_part(cell)) for cell in table.itertuples()]
+    table["variant"], table["of_attack"], table["also"] = zip(*parts) if parts else ((), (), ())
     order = {name: at for names in (SETTINGS["attack"].choices, DEFENCES) for at, name in enumerate(names)}
-    place = table.assign(attack=_rank(table["attack"], order), method=_rank(table["method"], order))
+    place = table.assign(**{name: table[name].map(lambda one: order.get(one, 99)) for name in ("attack", "method")})
     columns = ["dataset", "split", "backbone", "attack", "budget", "steps", "method", "protocol", "special", "settings"]
     table = table.loc[place.sort_values(columns, kind="stable").index].reset_index(drop=True)
     return table[[*CSV_COLUMNS, *(name for name in table if name not in CSV_COLUMNS)]]
-
-
-def _rank(names: Any, order: Mapping[str, int]) -> Any:
-    return names.map(lambda name: order.get(name, 99))
 
 
 def as_csv(table: DataFrame) -> str:
@@ -146,11 +130,8 @@ def to_json(points: Iterable[AblationPoint]) -> str:
 
 
 def read_points(path: Path) -> tuple[AblationPoint, ...]:
-    """The points of a file that :func:`to_json` made.
-
-    Raises:
-        DataError: the file is missing, or is not what ``tables --format points`` writes.
-    """
+    """The points of a file that :func:`to_json` made. Raises DataError: the file is missing, or is not what ``tables --format
+    points`` writes."""
     try:
         rows = json.loads(read_text(path))
         if not isinstance(rows, list):
@@ -181,29 +162,23 @@ def run_times(table: DataFrame) -> tuple[RunTime, ...]:
 
 def load_runs(*folders: str | Path) -> DataFrame:
     """One row per picture, method and cell of the folders that ``evaluate`` wrote to, or of folders of such folders.
-
     The columns are in docs/python.md, with units. ``attack`` is what the tables call it, such as ``adaptive:rita``; in
-    mixed traffic a clean picture has ``none``. Where a method was measured under several settings, as in a sweep, a warning
-    says so: a mean that does not group by them is of all. Another one says which pictures have no row, because the user's
-    own code failed.
-
-    Raises:
-        DataError: a folder is not a run folder, or a damaged one.
-    """
+    mixed traffic a clean picture has ``none``. Where a method was measured under several settings, as in a sweep, a
+    warning says so: a mean that does not group by them is of all. Another one says which pictures have no row, because
+    the user's own code failed. Raises DataError: a folder is not a run folder, or a damaged one."""
     rows, measured = frames.read(*folders), frames.measurements(*folders)
-    said = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
+    sentences = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
     for _, same in pooled(measured).groupby(CELL[:-1], sort=False, dropna=False):
         if len(same) > 1:  # under several settings, everything in a column being equal: the first is named
-            texts = list(dict.fromkeys(settings_text(one) or "recommended" for one in same["non_default"]))
-            shown = "; ".join(texts) if len(texts) > 1 else "other pictures, class names, weights or code"
-            first = same.iloc[0]
-            said.insert(
+            texts = list(dict.fromkeys(settings_text(values) or "recommended" for values in same["non_default"]))
+            differ = "; ".join(texts) if len(texts) > 1 else "other pictures, class names, weights or code"
+            sentences.insert(
                 0,
-                f"{first['method']} on {first['dataset']} was measured under {len(same)} settings "
-                f"({shown[:300]}): group by settings and non_default, or a mean is of all of them together.",
+                f"{same['method'].iloc[0]} on {same['dataset'].iloc[0]} was measured under {len(same)} settings "
+                f"({differ[:300]}): group by settings and non_default, or a mean is of all of them together.",
             )
             break
-    for sentence in said:
+    for sentence in sentences:
         warnings.warn(sentence, stacklevel=2)
     answered = rows[rows["fault"].isna()].drop(columns=["fault", "detail"])
     return answered.astype({"right": bool}).reset_index(drop=True)
@@ -231,26 +206,28 @@ def title_of(method: str, stored_title: str = "") -> str:
 
 
 def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonValue], dict[str, JsonValue]]:
-    """``non_default`` of a cell in three parts: what acts without the attack too, which is the method's or of its pictures; what is a setting
-    of attacks alone and is not in the attack's label or its number of steps; and settings of other groups that act in this
-    attack and not in this method (``view_scale`` of an attack through crops on CLIP)."""
+    """``non_default`` of a cell in three parts: what acts without the attack too, which is the method's or of its pictures;
+    what is a setting of attacks alone and is not in the attack's label or its number of steps; and settings of other groups
+    that act in this attack and not in this method (``view_scale`` of an attack through crops on CLIP)."""
     attack = cell.attack.partition(":")[0].partition("@")[0]
     elsewhere = {"target", "attacked_share", ATTACKS[attack].steps_setting if attack in ATTACKS else "steps"}
-    of_method = {name for name in cell.method_settings if not is_of_attacks(name) and not name.startswith(f"{attack}.")}
-    rest = {name: value for name, value in cell.non_default.items() if name not in elsewhere}
-    own = {name: value for name, value in rest.items() if name in of_method or name in IN_WORDS}
-    of_attack = {n: v for n, v in rest.items() if n not in own and (is_of_attacks(n) or n.startswith(f"{attack}."))}
-    acting = set(cell.attack_settings)
-    known = cell.method if cell.against == "each" else cell.against
+    acting, known = set(cell.attack_settings), cell.method if cell.against == "each" else cell.against
     if known in DEFENCES:  # the attack declares the settings of every defence that it could be made against
         acting &= {*in_groups(*DEFENCES[known].groups, "views"), *DEFENCES[known].setting_names}
-    also = {name: value for name, value in rest.items() if name in acting and name not in {**own, **of_attack}}
+    own, of_attack, also = dict[str, JsonValue](), dict[str, JsonValue](), dict[str, JsonValue]()
+    for name, value in cell.non_default.items():
+        if name in elsewhere:
+            continue
+        # it says how the attack is made, and neither what is attacked nor how CLIP is asked
+        of_attacks = name in SETTINGS and SETTINGS[name].group == "attack" and name not in ("square", "hand_prompt")
+        makes_it = of_attacks or name.startswith(f"{attack}.")
+        if (name in cell.method_settings and not makes_it) or name in IN_WORDS:
+            own[name] = value
+        elif makes_it:
+            of_attack[name] = value
+        elif name in acting:
+            also[name] = value
     return own, of_attack, also
-
-
-def is_of_attacks(name: str) -> bool:
-    """Whether a setting says how an attack is made, and neither what is attacked nor how CLIP is asked."""
-    return name in SETTINGS and SETTINGS[name].group == "attack" and name not in ("square", "hand_prompt")
 
 
 def scope(cell: Any) -> str:
@@ -264,5 +241,5 @@ def scope(cell: Any) -> str:
     sentences = [f"Accuracy on {pictures}, among {prompts}."]
     if not any(descriptions_for(cell.prompts, BUILT_IN_ALL)):
         sentences.append("There are no class descriptions for these classes.")
-    left = omission(cell.dataset, cell.split, cell.not_there, cell.listed, list(cell.left_out))
+    left = omission(cell.dataset, cell.split, cell.not_there, cell.listed, cell.left_out)
     return " ".join([*sentences, left]).rstrip()

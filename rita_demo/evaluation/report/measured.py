@@ -15,8 +15,6 @@ from rita_demo.records.measurement import AblationPoint, AblationSweep, Accuracy
 from rita_demo.settings import RECOMMENDED
 
 PROTOCOL_ORDER = ("stream", "off", "reset")  # of two measurements the first is shown
-BY_DATASET = attrgetter("cell.dataset", "cell.split")
-BY_DATASET_AND_BACKBONE = attrgetter("cell.dataset", "cell.split", "cell.backbone")
 #: Settings of the ablations -> the values that are measured.
 ABLATIONS: dict[str, tuple[float, ...]] = {
     "transported_mass": (0.1, 0.25, 0.5, 0.75, 1.0),
@@ -44,28 +42,26 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     for group in group_by((point for point in points if setting in point.settings), line_of).values():
         cells = {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
         if len(cells) >= 2:
-            ordered = sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))
-            lines.append((dict(ordered), group[0].settings))
+            lines.append((sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0])), group[0].settings))
     names = dict.fromkeys(name for _, kept in lines for name in kept if name not in (setting, *MATCHED_FIELDS))
     apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
-    found = [
-        AblationSweep(setting, tuple(cells), tuple(cells.values()), tuple((n, kept[n]) for n in apart if n in kept))
-        for cells, kept in lines
-    ]
-    return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
+    others = [tuple((name, kept[name]) for name in apart if name in kept) for _, kept in lines]
+    drawn = []
+    for (pairs, _), differ in zip(lines, others):
+        values, measured = zip(*pairs)
+        drawn.append(AblationSweep(setting, values, measured, differ))
+    return tuple(sorted(drawn, key=lambda line: (-len(line.values), str(line.others))))
 
 
 def one_memory(lines: Sequence[AblationSweep]) -> tuple[AblationSweep, ...]:
     """Of sweeps that differ in what became of the memory alone the first by ``PROTOCOL_ORDER``."""
-    fields = [name for name in MATCHED_FIELDS if name != "protocol"]
+    fields = attrgetter(*(name for name in MATCHED_FIELDS if name != "protocol"))
+    groups = group_by(lines, lambda line: (fields(line.cells[0]), line.values, line.others)).values()
+    return tuple(min(same, key=lambda line: _rank(line.cells[0])) for same in groups)
 
-    def place(line: AblationSweep) -> int:
-        return [*PROTOCOL_ORDER, line.cells[0].protocol].index(line.cells[0].protocol)
 
-    def alike(line: AblationSweep) -> tuple:
-        return (*(getattr(line.cells[0], name) for name in fields), line.values, line.others)
-
-    return tuple(min(same, key=place) for same in group_by(lines, alike).values())
+def _rank(cell: MeasuredCell) -> int:
+    return [*PROTOCOL_ORDER, cell.protocol].index(cell.protocol)
 
 
 @dataclass(frozen=True)
@@ -87,8 +83,7 @@ def pooled(lines: Sequence[AblationSweep]) -> Pooled | None:
 
     def kind(line: AblationSweep) -> tuple:
         cell = line.cells[0]
-        protocol = [*PROTOCOL_ORDER, cell.protocol].index(cell.protocol)
-        return -cell.budget, protocol, cell.backbone, cell.attack, cell.steps, line.others
+        return -cell.budget, _rank(cell), cell.backbone, cell.attack, cell.steps, line.others
 
     first = min(attacked, key=lambda line: kind(line)[:2])
     alike = [line for line in attacked if kind(line) == kind(first)]
@@ -123,8 +118,8 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     table: dict[str, dict[str, AblationPoint]] = {}
     listed = {name for _, methods, *_ in COMPONENTS for name in methods}
     listed |= {name for name, row in DEFENCES.items() if row.ablation}
-    own = {p.cell.method: p.cell for p in points if p.cell.method not in listed}
-    rows = [(cell.title or name, (name,), cell.protocol, dict[str, JsonValue]()) for name, cell in own.items()]
+    others = {p.cell.method: p.cell for p in points if p.cell.method not in listed}
+    rows = [(cell.title or name, (name,), cell.protocol, dict[str, JsonValue]()) for name, cell in others.items()]
     for title, methods, protocol, about in (*rows, *COMPONENTS):
         wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
         for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
@@ -146,10 +141,14 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
     and backbone with at least two budgets and two numbers of steps. Budget 0 is no attack."""
     rows = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
     charts = []
-    for (dataset, split, backbone), cells in group_by(rows, BY_DATASET_AND_BACKBONE).items():
-        cell_at = _closest(
-            cells, lambda p: (p.settings.get("tuning_steps"), p.cell.budget * (p.cell.attack != "none")), "tuning_steps"
-        )
+
+    def place(point: AblationPoint) -> tuple:
+        return point.settings.get("tuning_steps"), point.cell.budget * (point.cell.attack != "none")
+
+    for (dataset, split, backbone), part in group_by(
+        rows, attrgetter("cell.dataset", "cell.split", "cell.backbone")
+    ).items():
+        cell_at = _closest(part, place, "tuning_steps")
         steps, budgets = (sorted({key[at] for key in cell_at}) for at in (0, 1))
         if len(steps) < 2 or len(budgets) < 2:
             continue
@@ -168,7 +167,7 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     methods: one chart per dataset and split. A group with one method compares nothing: the chart names it as left out. What
     became of the memory is said once, or group by group where it differs."""
     charts = []
-    for (dataset, split), part in group_by(points, BY_DATASET).items():
+    for (dataset, split), part in group_by(points, attrgetter("cell.dataset", "cell.split")).items():
         cell_of = _closest(part, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
         counts = Counter(group for group, _ in cell_of)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
@@ -183,15 +182,12 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
         each = memories if len(different) > 1 else [""] * len(groups)
         titles = tuple("<br>".join(filter(None, (*group, memory))) for group, memory in zip(groups, each))
         about = f"{dataset} ({split})" + f", {''.join(different)}" * (len(different) == 1)
-        left_out = tuple(
-            f"{' '.join(group)} ({_title(name, cell)}, n = {cell.n})" for group, (name, cell) in sorted(single.items())
-        )
-        charts.append(AccuracyChart(about, "backbone, attack", titles, bars, left_out))
+        left_out = []
+        for group, (name, cell) in sorted(single.items()):
+            title = DEFENCES[name].title if name in DEFENCES else cell.title or name
+            left_out.append(f"{' '.join(group)} ({title}, n = {cell.n})")
+        charts.append(AccuracyChart(about, "backbone, attack", titles, bars, tuple(left_out)))
     return tuple(charts)
-
-
-def _title(method: str, cell: MeasuredCell) -> str:
-    return DEFENCES[method].title if method in DEFENCES else cell.title or method
 
 
 def _memory(cells: Iterable[MeasuredCell]) -> str:
@@ -203,13 +199,7 @@ def _closest(
     points: Iterable[AblationPoint], key: Callable[[AblationPoint], Hashable], *about: str
 ) -> dict[Any, MeasuredCell]:
     """For every key the cell closest to the recommended settings, apart from the settings that the chart is ``about``."""
-    free = dict.fromkeys(about)
-
-    def distance(point: AblationPoint) -> tuple[int, int, int]:
-        place = [*PROTOCOL_ORDER, point.cell.protocol].index(point.cell.protocol)
-        return len(non_recommended(point, free)), place, -point.cell.n
-
-    cells: dict[Hashable, MeasuredCell] = {}
-    for point in sorted(points, key=distance):
+    free, cells = dict.fromkeys(about), dict[Any, MeasuredCell]()
+    for point in sorted(points, key=lambda p: (len(non_recommended(p, free)), _rank(p.cell), -p.cell.n)):
         cells.setdefault(key(point), point.cell)
     return cells

@@ -57,9 +57,9 @@ class OnlyRight:
         )
 
 
-def won_csv(found: OnlyRight) -> bytes:
+def won_csv(comparison: OnlyRight) -> bytes:
     """The pictures that the first alone has right as a CSV file, which ``evaluate --pictures`` reads."""
-    return csv_bytes([list(found.won), *found.won.itertuples(index=False, name=None)])
+    return csv_bytes([list(comparison.won), *comparison.won.itertuples(index=False, name=None)])
 
 
 def only_right(first: str | Path, second: str | Path | None = None, **columns: Any) -> DataFrame:
@@ -81,9 +81,9 @@ def only_right(first: str | Path, second: str | Path | None = None, **columns: A
         DataError: no folder of measurements, several measurements that fit, or no picture that both have.
         SettingError: there is no such column, or ``budget`` is no strength.
     """
-    found = compare_folders(Path(first), Path(second) if second is not None else None, columns)
-    found.won.attrs["sentence"] = found.sentence
-    return found.won
+    comparison = compare_folders(Path(first), Path(second) if second is not None else None, columns)
+    comparison.won.attrs["sentence"] = comparison.sentence
+    return comparison.won
 
 
 def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]) -> OnlyRight:
@@ -97,30 +97,29 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
     if wrong := next((name for name, pair in both.items() if len(pair) != 2), None):
         raise SettingError(f"{wrong} is one value of both runs, or a pair; got {len(both[wrong])}.")
     if "budget" in both:
-        both["budget"] = [one if one in (None, "") else SETTINGS["budget"].parse(one) for one in both["budget"]]
+        both["budget"] = [text if text in (None, "") else SETTINGS["budget"].parse(text) for text in both["budget"]]
     for method in both.get("method", ()):
         refuse_gone(method)
-    mine, theirs = (pooled(frames.measurements(folder)) for folder in (first, second or first))
-    one = _the_one(_matching(mine, {n: pair[0] for n, pair in both.items()}), "first")
-    others = _matching(theirs, {n: pair[1] for n, pair in both.items()})
+    ours, others = (pooled(frames.measurements(folder)) for folder in (first, second or first))
+    for name, (wanted, other_wanted) in both.items():
+        if wanted not in (None, ""):
+            ours = ours[ours[name].astype(str) == str(wanted)]
+        if other_wanted not in (None, ""):
+            others = others[others[name].astype(str) == str(other_wanted)]
+    mine = _only_line(ours, "first")
     # of the others those that are like the first, column after column, as long as there are any
     for name in CELL:
-        alike = others[others[name] == one[name]]
+        alike = others[others[name] == mine[name]]
         others = others if alike.empty else alike
-    other = _the_one(others, "second")
-    rows = frames.read(first)
-    return compare_cells(one, rows, other, rows if second is None else frames.read(second))
+    other, rows = _only_line(others, "second"), frames.read(first)
+    return compare_cells(mine, rows, other, rows if second is None else frames.read(second))
 
 
 def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], other_rows: DataFrame) -> OnlyRight:
-    """Two lines of :func:`~rita_demo.evaluation.report.cells.pooled` on the pictures that both have, and the rows that they
-    are in.
-
-    Raises:
-        DataError: there is no such picture.
-    """
+    """Two lines of :func:`~rita_demo.evaluation.report.cells.pooled` on the pictures that both have, and the rows that
+    they are in. Raises DataError: there is no such picture."""
     titles = (cell_title(first), cell_title(second))
-    datasets = [str(one["dataset"]).removesuffix(PRESENT_SUFFIX) for one in (first, second)]
+    datasets = [str(cell["dataset"]).removesuffix(PRESENT_SUFFIX) for cell in (first, second)]
     answers = [answers_of(first, rows), answers_of(second, other_rows)]
     shares = merged(answers[0], answers[1], on=["picture", "content"])
     paired = compare(shares)
@@ -130,26 +129,20 @@ def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], othe
             "Choose runs on the same dataset and split.",
         )
     won = shares[shares["first"] > shares["second"]]
-    one, other = (frame[frame["picture"].isin(won.index)].groupby("picture") for frame in answers)
-    pixels = [
-        {name: frozenset(same.itertuples(index=False, name=None)) for name, same in group[ATTACKED]}
-        for group in (one, other)
-    ]
-    labels, said = (
-        one["label"].first(),
-        [group["answer"].agg(lambda given: Counter(given).most_common(1)[0][0]) for group in (one, other)],
+    groups = [frame[frame["picture"].isin(won.index)].groupby("picture") for frame in answers]
+    texts = [group["answer"].agg(lambda answers: Counter(answers).most_common(1)[0][0]) for group in groups]
+    pixels, other_pixels = (
+        {name: frozenset(same.itertuples(index=False, name=None)) for name, same in group[ATTACKED]} for group in groups
     )
     table = won.rename(columns={"first": "right_first", "second": "right_second"}).assign(
         dataset=datasets[0],
-        label=labels,
-        first=said[0],
-        second=said[1],
-        same_attack=[pixels[0][name] == pixels[1][name] for name in won.index],
+        label=groups[0]["label"].first(),
+        first=texts[0],
+        second=texts[1],
+        same_attack=[pixels[name] == other_pixels[name] for name in won.index],
     )
-    where = str(first["folder"] or first["dataset"])
-    return OnlyRight(
-        titles, table.reset_index()[list(COLUMNS)], paired, datasets[0], where, tuple(first["class_names"])
-    )
+    table, place = table.reset_index()[list(COLUMNS)], str(first["folder"] or first["dataset"])
+    return OnlyRight(titles, table, paired, datasets[0], place, tuple(first["class_names"]))
 
 
 def cell_title(cell: Mapping[str, Any]) -> str:
@@ -161,19 +154,12 @@ def cell_title(cell: Mapping[str, Any]) -> str:
     return f"{title} ({', '.join(filter(None, [traffic_words(cell), memory, changed]))})"
 
 
-def _matching(cells: DataFrame, wanted: Mapping[str, Any]) -> DataFrame:
-    for name, value in wanted.items():
-        if value not in (None, ""):
-            cells = cells[cells[name].astype(str) == str(value)]
-    return cells
-
-
-def _the_one(cells: DataFrame, which: str) -> Series[Any]:
+def _only_line(cells: DataFrame, which: str) -> Series[Any]:
+    """The line of the table. Raises DataError: there are several, or none."""
     if len(cells) == 1:
         return cells.iloc[0]
     if cells.empty:
         raise DataError(f"Nothing in the {which} run fits.", "See with the command tables what it holds.")
     values = {name: sorted(set(cells[name].astype(str))) for name in CELL}
-    open_columns = {name: choices for name, choices in values.items() if len(choices) > 1}
-    text = "; ".join(f"{name}: {', '.join(choices[:MAX_CHOICES])}" for name, choices in open_columns.items())
+    text = "; ".join(f"{name}: {', '.join(some[:MAX_CHOICES])}" for name, some in values.items() if len(some) > 1)
     raise DataError(f"{len(cells)} measurements of the {which} run fit.", f"Choose by {text}.")

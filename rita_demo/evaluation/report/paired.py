@@ -92,32 +92,28 @@ def against_references(table: DataFrame, rows: DataFrame) -> DataFrame:
 
     ``vs_off``: a kept memory against none, everything else alike.
     """
-    answered = rows[rows["fault"].isna()]
-    by_measurement = dict(iter(answered.groupby("measurement")))
-
-    def rows_of(cell: Any) -> DataFrame:
-        import pandas
-
-        return pandas.concat([by_measurement[one] for one in cell.measurements if one in by_measurement])
-
     every = list(table.itertuples())
-    at = {cell.Index: rows_of(cell) for cell in every}
-    found: dict[str, list[Paired | None]] = {name: [] for name in REFERENCES}
+    cell_of = {number: cell.Index for cell in every for number in cell.measurements}
+    answers = dict(iter(rows[rows["fault"].isna()].groupby(rows["measurement"].map(cell_of))))
+    references: dict[str, list[Paired | None]] = {name: [] for name in REFERENCES}
     for cell in every:
         asked: dict[str, list[tuple[Any, Mapping[str, Any]]]] = {name: [] for name in REFERENCES}
         if _ensemble_of(cell) != PLAIN_ENSEMBLE:
             asked["vs_plain"] = _ensembles(cell, every, PLAIN_ENSEMBLE, exact=cell.method in ENSEMBLES)
-        if (wanted := _matching_ensemble(cell)) != PLAIN_ENSEMBLE:
-            asked["vs_matching"] = _ensembles(cell, every, wanted, exact=True)
+        if (matching := _matching_ensemble(cell)) != PLAIN_ENSEMBLE:
+            asked["vs_matching"] = _ensembles(cell, every, matching, exact=True)
         if cell.protocol != "off":
             same = [one for one in every if one.protocol == "off" and _without_cache(one) == _without_cache(cell)]
             asked["vs_off"] = [(one, {}) for one in same[:1]]
         for name, candidates in asked.items():
-            tests = ((compare(merged(at[cell.Index], at[other.Index])), text) for other, text in candidates)
-            paired = next(((test, text) for test, text in tests if test), None)
-            text = ", ".join(f"{n}={value}" for n, value in paired[1].items()) if paired else ""
-            found[name].append(replace(paired[0], reference=text) if paired else None)
-    return table.assign(**found)
+            test = None
+            for other, differing in candidates:
+                if test := compare(merged(answers[cell.Index], answers[other.Index])):
+                    text = ", ".join(f"{setting}={value}" for setting, value in differing.items())
+                    test = replace(test, reference=text)
+                    break
+            references[name].append(test)
+    return table.assign(**references)
 
 
 def _ensemble_of(cell: Any) -> dict[str, Any] | None:
@@ -132,11 +128,10 @@ def _matching_ensemble(cell: Any) -> dict[str, Any]:
     user's own, which is not loaded by tables."""
     if cell.method not in DEFENCES or DEFENCES[cell.method].baseline:
         return PLAIN_ENSEMBLE
-    weight, step_back = (
-        cell.method_settings.get(name, SETTINGS[name].default) for name in ("view_weight", "step_back")
-    )
-    known = weight in SETTINGS["ensemble_weight"].choices
-    return PLAIN_ENSEMBLE | {"ensemble_weight": weight if known else "uniform", "ensemble_step_back": step_back}
+    names = ("view_weight", "step_back")
+    weight, step_back = (cell.method_settings.get(name, SETTINGS[name].default) for name in names)
+    weight = weight if weight in SETTINGS["ensemble_weight"].choices else "uniform"
+    return PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
 
 
 def _ensembles(
@@ -144,7 +139,7 @@ def _ensembles(
 ) -> list[tuple[Any, Mapping[str, Any]]]:
     """The Ensembles under the same attack, the nearest to the ``wanted`` one first, each with how it differs from that and
     from the cell's views (the attacked pictures may be the same in spite of them). ``exact``: the wanted one alone."""
-    found = []
+    ranked = []
     for other in every:
         ensemble = _ensemble_of(other)
         if ensemble is None or any(getattr(other, name) != getattr(cell, name) for name in SAME_ATTACK):
@@ -152,12 +147,12 @@ def _ensembles(
         names = cell.non_default | other.non_default
         differing = [name for name in names if cell.non_default.get(name) != other.non_default.get(name)]
         views = [n for n in differing if n in SETTINGS and SETTINGS[n].group in DEFENCES["ensemble"].groups]
-        difference = {name: value for name, value in ensemble.items() if value != wanted[name]}
         rest = [name for name in differing if name not in PLAIN_ENSEMBLE]
+        difference = {name: value for name, value in ensemble.items() if value != wanted[name]}
         if not (exact and difference):
             text = difference | {name: other.requested.get(name, "?") for name in views}
-            found.append(((len(difference), len(views), len(rest)), other, text))
-    return [(other, text) for _, other, text in sorted(found, key=lambda one: one[0])]
+            ranked.append(((len(difference), len(views), len(rest)), other, text))
+    return [(other, text) for _, other, text in sorted(ranked, key=lambda line: line[0])]
 
 
 def _without_cache(cell: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -174,15 +169,14 @@ def all_datasets(table: DataFrame, reference: str) -> list[tuple[Any, int, Paire
         dataset measured twice (with all class names and with those present) counts once.
     """
     tested = table[table["finished"] & table[reference].notna()]
-    named = tested.assign(
+    tested = tested.assign(
         base=tested["dataset"].str.split(":").str[0], text=[one.reference for one in tested[reference]]
     )
     keys = ["split", "backbone", "attack", "budget", "steps", "method", "protocol", "special", "text"]
     sums = []
-    for _, group in named.groupby(keys, sort=False):
+    for _, group in tested.groupby(keys, sort=False):
         pairs = list(group.drop_duplicates("base")[reference])
         if len(pairs) > 1:
-            n, gained, lost = (sum(getattr(pair, name) for pair in pairs) for name in ("n", "gained", "lost"))
-            total = Paired(n, gained, lost, sum(pair.net_gain for pair in pairs), pairs[0].reference)
-            sums.append((next(group.itertuples()), len(pairs), total))
+            totals = {name: sum(getattr(pair, name) for pair in pairs) for name in ("n", "gained", "lost", "net_gain")}
+            sums.append((next(group.itertuples()), len(pairs), Paired(**totals, reference=pairs[0].reference)))
     return sums

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.attacks import ATTACKS
@@ -28,12 +29,8 @@ STAR_NOTE = "*: not every picture is measured yet."
 
 
 def select(table: DataFrame, methods: Sequence[str], attacks: Sequence[str], protocols: Sequence[str]) -> DataFrame:
-    """The cells of these methods and attacks, in their order (none: all that were measured), under one of the ``protocols``
-    where the method has a memory.
-
-    Raises:
-        SettingError: one of them was not measured.
-    """
+    """The cells of these methods and attacks, in their order (none: all that were measured), under one of the
+    ``protocols`` where the method has a memory. Raises SettingError: one of them was not measured."""
     kept = table[[not cache_text(cell) or cell.protocol in protocols for cell in table.itertuples()]]
     for column, wanted in (("method", methods), ("attack", attacks)):
         measured = list(dict.fromkeys(kept[column]))
@@ -53,8 +50,8 @@ class PaperTable:
     def __init__(self, table: DataFrame) -> None:
         cells = list(table.itertuples())
         self.cells: dict[str, dict[tuple[str, str], Any]] = {}  # row -> column -> cell
-        several = len(dict.fromkeys((cell.backbone, cell.weights) for cell in cells)) > 1
-        splits = len(dict.fromkeys(cell.split for cell in cells)) > 1
+        several = len({(cell.backbone, cell.weights) for cell in cells}) > 1
+        splits = len({cell.split for cell in cells}) > 1
 
         def place(cell: Any) -> str:
             base, _, names = cell.dataset.partition(":")
@@ -62,30 +59,26 @@ class PaperTable:
             more = [names, cell.split * splits, cell.backbone * several]
             return ", ".join([title, *filter(None, more)])
 
-        rows = group_by(cells, _row_of)
-        places = sorted(dict.fromkeys(map(place, cells)), key=[place(c) for c in cells].index)
-        attacks = list(dict.fromkeys(map(attack_column, cells)))
-        for name, same in rows.items():
-            row = group_by(same, lambda cell: (place(cell), attack_column(cell)))
-            self.cells[name] = {
-                at: max(some, key=lambda cell: (cell.finished, not cell.also, cell.n)) for at, some in row.items()
-            }
-        chosen = {cell.Index for row in self.cells.values() for cell in row.values()}
+        for (row, *column), same in group_by(cells, lambda c: (_row_of(c), place(c), attack_column(c))).items():
+            best = max(same, key=lambda cell: (cell.finished, not cell.also, cell.n))
+            self.cells.setdefault(row, {})[column[0], column[1]] = best
+        chosen = [cell for row in self.cells.values() for cell in row.values()]
+        indices = {cell.Index for cell in chosen}
         others = [
             f"{_row_of(c)} ({place(c)}, {_attack_title(c)}): {c.accuracy:.1f} of n = {c.n}, settings "
             f"{', '.join(filter(None, [c.special, c.settings]))}"
             for c in cells
-            if c.Index not in chosen
+            if c.Index not in indices
         ]
         self.not_shown = f"Measured too, and not in the table: {'; '.join(others)}." if others else ""
-        filled = {column for row in self.cells.values() for column in row}
-        self.columns = [(p, a) for p in places for a in attacks if (p, a) in filled]
-        shown = [cell for row in self.cells.values() for cell in row.values()]
-        self.attacks = {name: _attack_title(cell) for cell in shown for name in [attack_column(cell)]}
-        self.notes = self._notes(shown, place)
-        self.threats = {self.attacks[name]: said for name, said in threat_models(shown).items()}
+        measured = {column for row in self.cells.values() for column in row}
+        places, attacks = (dict.fromkeys(map(of, cells)) for of in (place, attack_column))
+        self.columns = [column for column in product(places, attacks) if column in measured]
+        self.attacks = {attack_column(cell): _attack_title(cell) for cell in chosen}
+        self.notes = self._notes(chosen, place)
+        self.threats = {self.attacks[name]: sentences for name, sentences in threat_models(chosen).items()}
 
-    def _notes(self, shown: Sequence[Any], place: Callable[[Any], str]) -> list[str]:
+    def _notes(self, cells: Sequence[Any], place: Callable[[Any], str]) -> list[str]:
         """What is not measured, of which pictures and model the numbers are, and the settings that are no column."""
         missing = []
         for name, row in self.cells.items():
@@ -93,22 +86,22 @@ class PaperTable:
                 missing.append(f"{name} ({'; '.join(lacking)})")
         notes = [f"{NOT_MEASURED}: not measured: {'; '.join(missing)}."] if missing else []
         notes += [self.not_shown] if self.not_shown else []
-        notes += [STAR_NOTE] if any(not cell.finished for cell in shown) else []
-        for name, same in group_by(shown, place).items():
-            notes += [f"{name}: {' '.join(dict.fromkeys(map(scope, same)))}"]
-        for cell in {(cell.backbone, cell.weights): cell for cell in shown}.values():
+        notes += [STAR_NOTE] if any(not cell.finished for cell in cells) else []
+        notes += [
+            f"{name}: {' '.join(dict.fromkeys(map(scope, same)))}" for name, same in group_by(cells, place).items()
+        ]
+        for cell in {(cell.backbone, cell.weights): cell for cell in cells}.values():
             notes.append(f"Model {cell.backbone}, weights {cell.weights[:8]}. {cell.note}".rstrip())
-        seeds = dict.fromkeys(cell.seeds for cell in shown)
-        return [*notes, f"Seeds: {'; '.join(seeds)}."]
+        return [*notes, f"Seeds: {'; '.join(dict.fromkeys(cell.seeds for cell in cells))}."]
 
     def _text(self, row: str, column: tuple[str, str], write: Callable[[str, str, bool], str]) -> str:
         cell = self.cells[row].get(column)
         if cell is None:
             return NOT_MEASURED
-        here = [one[column] for one in self.cells.values() if column in one]
-        best = max((f"{one.accuracy:.1f}" for one in here if one.finished), key=float, default="")
+        here = [other[column] for other in self.cells.values() if column in other]
+        best = max((f"{other.accuracy:.1f}" for other in here if other.finished), key=float, default="")
         bold = len(here) > 1 and cell.finished and f"{cell.accuracy:.1f}" == best
-        more = f"; n = {cell.n}" if len({one.n for one in here}) > 1 else ""
+        more = f"; n = {cell.n}" if len({other.n for other in here}) > 1 else ""
         star = "" if cell.finished else "*"
         return write(f"{cell.accuracy:.1f}{star}", f"{cell.low:.1f} to {cell.high:.1f}{more}", bold)
 
@@ -126,7 +119,7 @@ class PaperTable:
 
     def markdown(self) -> str:
         frame = self._flat(lambda share, ends, bold: f"**{share}** ({ends})" if bold else f"{share} ({ends})")
-        threats = [f"**{attack}.** {' '.join(said)}" for attack, said in self.threats.items()]
+        threats = [f"**{attack}.** {' '.join(sentences)}" for attack, sentences in self.threats.items()]
         return "\n\n".join([as_markdown(frame), CAPTION, *self.notes, *threats]) + "\n"
 
     def csv(self) -> str:
@@ -140,16 +133,13 @@ class PaperTable:
             return rf"{number} {{\scriptsize({escape(ends).replace(' to ', '--')})}}"
 
         body = as_latex(self._frame(write, escape).replace(NOT_MEASURED, "--"))
-        threats = [rf"\textbf{{{escape(attack)}.}} {escape(' '.join(said))}" for attack, said in self.threats.items()]
+        texts = {escape(attack): escape(" ".join(sentences)) for attack, sentences in self.threats.items()}
+        threats = [rf"\textbf{{{attack}.}} {text}" for attack, text in texts.items()]
         below = "\n\n".join([*map(escape, self.notes), *threats])
-        fit = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-        head = [
-            r"% needs \usepackage{booktabs,graphicx}",
-            r"\begin{table*}",
-            r"\centering\small\setlength{\tabcolsep}{4pt}",
-        ]
-        table = [rf"\caption{{{escape(CAPTION)}}}", fit, f"{body}}}", r"\end{table*}"]
-        return "\n".join([*head, *table, rf"{{\footnotesize\noindent {below}\par}}", ""])
+        lines = [r"% needs \usepackage{booktabs,graphicx}", r"\begin{table*}"]
+        lines += [r"\centering\small\setlength{\tabcolsep}{4pt}", rf"\caption{{{escape(CAPTION)}}}"]
+        lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", f"{body}}}", r"\end{table*}"]
+        return "\n".join([*lines, rf"{{\footnotesize\noindent {below}\par}}", ""])
 
 
 def _row_of(cell: Any) -> str:

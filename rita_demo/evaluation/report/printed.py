@@ -44,21 +44,19 @@ def beside(printed: Iterable[PaperResult], cells: DataFrame) -> DataFrame:
     for cell in printed:
         parts = []
         for name in parts_of(cell):
-            single = index.get(printed_key(replace(cell, dataset=name)), ())
-            with_memory = cell.method in paper_results.WITH_MEMORY
-            fit = [one for one in single if not with_memory or one.protocol != "off"]
-            parts.append(min(fit, key=lambda one: not is_printed_backbone(cell.backbone, one.backbone), default=None))
-        found = [one for one in parts if one is not None]
+            fit = index.get(printed_key(replace(cell, dataset=name)), [])
+            if cell.method in paper_results.WITH_MEMORY:
+                fit = [measured for measured in fit if measured.protocol != "off"]
+            parts += sorted(fit, key=lambda measured: not is_printed_backbone(cell.backbone, measured.backbone))[:1]
         names = ("table", "backbone", "method", "dataset", "attack", "budget", "remark")
         line: dict[str, Any] = {name: getattr(cell, name) for name in names} | {"printed": cell.accuracy}
-        if found and len(found) == len(parts):
-            share = fmean(one.accuracy for one in found)
+        if parts and len(parts) == len(parts_of(cell)):
+            first, share = parts[0], fmean(measured.accuracy for measured in parts)
             line |= {"measured": share, "difference": share - cell.accuracy}
-            line |= {"model": found[0].backbone, "finished": all(one.missing == 0 for one in found)}
+            line |= {"model": first.backbone, "finished": all(measured.missing == 0 for measured in parts)}
             if cell.dataset not in paper_results.AVERAGES:
-                low, high = found[0].low, found[0].high
-                inside = low - ROUNDED <= cell.accuracy <= high + ROUNDED
-                line |= {"low": low, "high": high, "n": found[0].n, "inside": inside, "cell": found[0]}
+                inside = first.low - ROUNDED <= cell.accuracy <= first.high + ROUNDED
+                line |= {"low": first.low, "high": first.high, "n": first.n, "inside": inside, "cell": first}
         lines.append(line)
     frame = pandas.DataFrame(lines, columns=[*COLUMNS, "model", "finished", "cell"])
     return frame.astype({"budget": "Int64", "n": "Int64", "inside": "boolean", "finished": "boolean"})
@@ -69,10 +67,10 @@ def parts_of(cell: PaperResult) -> tuple[str, ...]:
     prints an average without its datasets; they are those of the main table."""
     if cell.dataset not in paper_results.AVERAGES:
         return (cell.dataset,)
-    rows = [one for one in paper_results.paper_results() if paper_results.ROW(one) == paper_results.ROW(cell)]
+    rows = [row for row in paper_results.paper_results() if paper_results.ROW(row) == paper_results.ROW(cell)]
     if cell.table == "components":
-        rows = [one for one in paper_results.paper_results() if one.table == "main"]
-    return paper_results.averaged_datasets(cell.dataset, dict.fromkeys(one.dataset for one in rows))
+        rows = [row for row in paper_results.paper_results() if row.table == "main"]
+    return paper_results.averaged_datasets(cell.dataset, dict.fromkeys(row.dataset for row in rows))
 
 
 def _index(cells: DataFrame) -> dict[Key, list[Any]]:
@@ -81,10 +79,10 @@ def _index(cells: DataFrame) -> dict[Key, list[Any]]:
     ordered = cells.assign(kept=cells["protocol"] == "stream", whole=cells["missing"] == 0)
     ordered = ordered.sort_values(["kept", "whole", "n"], ascending=False, kind="stable")
     index: dict[Key, list[Any]] = {}
-    for one in ordered.itertuples():
-        for method in (one.method, f"{one.method}:{one.protocol}"):
-            key = _key(one.dataset.partition(":")[0], method, one.attack, one.budget)
-            index.setdefault(key, []).append(one)
+    for line in ordered.itertuples():
+        for method in (line.method, f"{line.method}:{line.protocol}"):
+            key = _key(line.dataset.partition(":")[0], method, line.attack, line.budget)
+            index.setdefault(key, []).append(line)
     return index
 
 
@@ -117,7 +115,8 @@ def is_printed_backbone(printed: str, backbone: str) -> bool:
 
 def is_in_paper(backbone: str) -> bool:
     """Whether the paper prints a cell of the model."""
-    return any(is_printed_backbone(name, backbone) for name in {one.backbone for one in paper_results.paper_results()})
+    names = {cell.backbone for cell in paper_results.paper_results()}
+    return any(is_printed_backbone(name, backbone) for name in names)
 
 
 def printed_for(backbone: str, tables: Sequence[str]) -> list[PaperResult]:
@@ -126,9 +125,8 @@ def printed_for(backbone: str, tables: Sequence[str]) -> list[PaperResult]:
     every = [cell for cell in paper_results.paper_results() if cell.table in tables]
     if is_in_paper(backbone):
         return [cell for cell in every if is_printed_backbone(cell.backbone, backbone)]
-    rank = {name: place for place, name in enumerate(DEFAULT_BACKBONES)}
-    first = sorted(every, key=lambda one: rank.get(one.backbone, len(rank)))
-    alike = group_by(first, lambda one: (one.dataset, one.method, one.attack, one.budget))
+    every.sort(key=lambda cell: [*DEFAULT_BACKBONES, cell.backbone].index(cell.backbone))
+    alike = group_by(every, lambda cell: (cell.dataset, cell.method, cell.attack, cell.budget))
     return [same[0] for same in alike.values()]
 
 
@@ -136,13 +134,12 @@ def of_other_models(backbone: str, tables: Sequence[str]) -> list[str]:
     """A sentence for every other model of the tables; none where the paper does not have the backbone."""
     if not is_in_paper(backbone):
         return []
-    cells = [
-        one for one in paper_results.paper_results() if one.table in tables and one.dataset in paper_results.DATASETS
-    ]
+    every = [cell for cell in paper_results.paper_results() if cell.dataset in paper_results.DATASETS]
+    cells = [cell for cell in every if cell.table in tables]
     return [
         f"{name} (`--backbone {paper_results.BACKBONES[name]}`): {len(set(map(printed_key, same)))} printed cells "
-        f"of {', '.join(dict.fromkeys(one.table for one in same))}."
-        for name, same in group_by(cells, lambda one: one.backbone).items()
+        f"of {', '.join(dict.fromkeys(cell.table for cell in same))}."
+        for name, same in group_by(cells, lambda cell: cell.backbone).items()
         if not is_printed_backbone(name, backbone)
     ]
 

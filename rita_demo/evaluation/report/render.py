@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ ESCAPES = {
 ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc"))
 
 
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
 def as_markdown(frame: DataFrame) -> str:
     """The columns of a frame as a markdown table."""
-    rows = [list(frame), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    return markdown(list(frame), frame.to_numpy().tolist())
 
 
 def as_latex(frame: DataFrame) -> str:
@@ -57,15 +63,15 @@ def as_files(frame: DataFrame) -> dict[str, str]:
 
 def escape(text: str) -> str:
     """Any text as LaTeX in ASCII; a character that needs a package becomes its code point, such as U+732B."""
-    found = []
+    signs = []
     for sign in text:
         letter, *marks = list(unicodedata.normalize("NFKD", sign))
         if sign in ESCAPES:
-            found.append(ESCAPES[sign])
+            signs.append(ESCAPES[sign])
         elif " " <= sign <= "~":
-            found.append(sign)
+            signs.append(sign)
         elif "!" <= letter <= "~" and len(marks) == 1 and marks[0] in ACCENTS:
-            found.append(rf"\{ACCENTS[marks[0]]}{{{letter}}}")
+            signs.append(rf"\{ACCENTS[marks[0]]}{{{letter}}}")
         else:
-            found.append(" " if sign.isspace() or not sign.isprintable() else f"U+{ord(sign):04X}")
-    return "".join(found)
+            signs.append(" " if sign.isspace() or not sign.isprintable() else f"U+{ord(sign):04X}")
+    return "".join(signs)

@@ -10,7 +10,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import split_note
 from rita_demo.evaluation.report.cells import scope
 from rita_demo.evaluation.report.paired import REFERENCES, Paired, all_datasets
-from rita_demo.evaluation.report.render import as_markdown as markdown
+from rita_demo.evaluation.report.render import markdown
 from rita_demo.records.grouping import group_by
 from rita_demo.records.masking_signs import JudgedCell, masking_sentence, masking_signs
 
@@ -54,20 +54,14 @@ def as_markdown(table: DataFrame) -> str:
     return "\n\n".join([*parts, "### How to read these numbers", *NOTES]) + "\n"
 
 
-def _frame(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    import pandas
-
-    return markdown(pandas.DataFrame(rows, columns=list(head)))
-
-
 def threat_models(cells: Iterable[Any]) -> dict[str, tuple[str, ...]]:
     """Attack with its own settings -> the sentences of its threat model, each once; one that is of some of the cells
     begins with what these are."""
-    found = {}
+    models = {}
     for attack, same in group_by(cells, attack_column).items():
         sentences = dict.fromkeys(sentence for cell in same for sentence in cell.threat)
-        found[attack] = tuple(f"{_owners(sentence, same)}{sentence}" for sentence in sentences)
-    return found
+        models[attack] = tuple(f"{_owners(sentence, same)}{sentence}" for sentence in sentences)
+    return models
 
 
 def _owners(sentence: str, cells: Sequence[Any]) -> str:
@@ -100,15 +94,10 @@ def cache_text(cell: Any) -> str:
     return cell.protocol if (defence.uses_cache if defence else cell.protocol != "off") else ""
 
 
-def seconds_text(cell: Any) -> str:
-    """Views + method, in seconds."""
-    if cell.method == "clip" and (views := cell.requested.get("views")):
-        return f"≥ {cell.view_seconds / views:.3f} + {cell.seconds:.3f}"
-    return f"{cell.view_seconds:.3f} + {cell.seconds:.3f}"
-
-
-def sheet_title(cell: Any) -> str:
-    return f"{cell.dataset} ({cell.split}), {cell.backbone}"
+def _share_text(cell: Any) -> str:
+    """An unfinished cell has the number of its answers and a star; then settings of the attack alone."""
+    answers = "" if cell.finished else f" ({cell.answers} of {cell.expected})*"
+    return f"{cell.accuracy:.1f}{answers}" + f" ({cell.also})" * bool(cell.also)
 
 
 def _overview(cells: Sequence[Any]) -> list[str]:
@@ -118,48 +107,37 @@ def _overview(cells: Sequence[Any]) -> list[str]:
     several = {method for method, count in Counter(method for method, *_ in lines).items() if count > 1}
     rows, missing = [], []
     for (method, memory, settings), same in lines.items():
-        found = group_by(same, attack_column)
+        by_attack = group_by(same, attack_column)
         with_memory = f"memory {memory}" if memory else ""
         named = ", ".join(filter(None, (method, with_memory, settings))) if method in several else method
-        if lacking := [name for name in columns if name not in found]:
+        if lacking := [name for name in columns if name not in by_attack]:
             missing.append(f"{named} under {' and '.join(lacking)}")
-        values = []
-        for (
-            name
-        ) in columns:  # an unfinished cell has the number of its answers and a star; settings of the attack alone
-            shares = [
-                f"{cell.accuracy:.1f}"
-                + ("" if cell.finished else f" ({cell.answers} of {cell.expected})*")
-                + (f" ({cell.also})" if cell.also else "")
-                for cell in found.get(name, ())
-            ]
-            values.append(" / ".join(shares) or NOT_MEASURED)
-        rows.append((method, memory, *values, settings))
+        shares = [" / ".join(map(_share_text, by_attack.get(name, ()))) or NOT_MEASURED for name in columns]
+        rows.append((method, memory, *shares, settings))
     gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
     failed = [f"{c.title} under {attack_column(c)}, {c.failed} of {c.expected}" for c in cells if c.failed]
     faults = (f"Failed, and counted neither as right nor as wrong: {'; '.join(failed)}.",) if failed else ()
     model = f"Model weights {first.weights[:8]}. {first.note}".rstrip()
-    head = ("method", "memory", *columns, "settings")
-    title = f"{sheet_title(first)}, accuracy in percent"
-    return [f"### {title}", f"{scope(first)}\n{model}", _frame(head, rows), *gaps, *faults]
+    title = f"### {first.dataset} ({first.split}), {first.backbone}, accuracy in percent"
+    table = markdown(("method", "memory", *columns, "settings"), rows)
+    return [title, f"{scope(first)}\n{model}", table, *gaps, *faults]
 
 
 def _details(cells: Sequence[Any], every: Sequence[Any]) -> list[str]:
     """A row per cell, with interval, paired tests, seeds and times; below it the signs of masking."""
-    shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(cell, name) for cell in cells)]
-    head = ("attack", "method", "memory", "accuracy %", "95 %", "n", *(REFERENCES[name] for name in shown))
-    rows = []
+    first, rows = cells[0], []
+    tests = [name for name in REFERENCES if name == "vs_plain" or any(getattr(cell, name) for cell in cells)]
+    head = ["attack", "method", "memory", "accuracy %", "95 %", "n", *(REFERENCES[name] for name in tests)]
+    head += ["seeds", "s per picture", "settings"]
     for cell in cells:
+        share, interval = f"{cell.accuracy:.1f}{'' if cell.finished else '*'}", f"{cell.low:.1f} to {cell.high:.1f}"
         seeds = f" ({cell.lowest:.1f} to {cell.highest:.1f})" if len(cell.measurements) > 1 else ""
+        views = cell.requested.get("views") if cell.method == "clip" else None  # it needs one of them
+        seconds = f"≥ {cell.view_seconds / views:.3f}" if views else f"{cell.view_seconds:.3f}"
         target = f"; says the target: {cell.target_hits} of {cell.answers}" if cell.aim else ""
-        rows.append(
-            (
-                *(attack_column(cell), cell.title, cache_text(cell)),
-                *(f"{cell.accuracy:.1f}{'' if cell.finished else '*'}", f"{cell.low:.1f} to {cell.high:.1f}"),
-                *(str(cell.n), *(_paired_text(getattr(cell, name)) for name in shown)),
-                *(cell.seeds + seeds, seconds_text(cell), (cell.special or "recommended") + target),
-            )
-        )
+        row = [attack_column(cell), cell.title, cache_text(cell), share, interval, str(cell.n)]
+        row += [*(_paired_text(getattr(cell, name)) for name in tests), cell.seeds + seeds]
+        rows.append([*row, f"{seconds} + {cell.seconds:.3f}", (cell.special or "recommended") + target])
     untouched = dict.fromkeys(
         f"{attack_column(c)}: already wrong, so left untouched: {c.already_wrong} of {c.n} pictures."
         for c in cells
@@ -173,8 +151,8 @@ def _details(cells: Sequence[Any], every: Sequence[Any]) -> list[str]:
             row = [cell.title, f"{cell.budget}/255", memory, cell.special or "recommended settings"]
             sentence = masking_sentence(masking_signs(_judged(cell), adaptive, static))
             signs.append(f"{', '.join(filter(None, row))}: {sentence}")
-    shown_rows = _frame((*head, "seeds", "s per picture", "settings"), rows)
-    return [f"### {sheet_title(cells[0])}, every cell", shown_rows, *untouched, *signs]
+    title = f"### {first.dataset} ({first.split}), {first.backbone}, every cell"
+    return [title, markdown(head, rows), *untouched, *signs]
 
 
 def _judged(cell: Any) -> JudgedCell:
@@ -183,19 +161,16 @@ def _judged(cell: Any) -> JudgedCell:
 
 
 def _together(table: DataFrame, reference: str, title: str) -> list[str]:
-    found = all_datasets(table, reference)
-    rows = [
-        (
-            *(attack_text(cell.attack, cell.budget), cell.title, cache_text(cell), str(datasets), str(paired.n)),
-            *(_paired_text(paired), cell.special or "recommended"),
-        )
-        for cell, datasets, paired in found
-    ]
-    splits = {cell.split for cell, *_ in found}
+    """The paired tests over all datasets, and what their splits are; nothing where there are none."""
+    rows, splits = [], set()
+    for cell, datasets, paired in all_datasets(table, reference):
+        row = (attack_text(cell.attack, cell.budget), cell.title, cache_text(cell), str(datasets), str(paired.n))
+        rows.append((*row, _paired_text(paired), cell.special or "recommended"))
+        splits.add(cell.split)
     places = table.loc[table["split"].isin(splits), ["dataset", "split"]].drop_duplicates().itertuples(index=False)
     notes = [f"{name} ({split}): {note}" for name, split in places if (note := split_note(name, split))]
     head = ("attack", "method", "memory", "datasets", "n", title, "settings")
-    return [f"### All datasets together, {title}", *notes, _frame(head, rows)] if rows else []
+    return [f"### All datasets together, {title}", *notes, markdown(head, rows)] if rows else []
 
 
 def _paired_text(paired: Paired | None) -> str:
