@@ -8,7 +8,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data import shipped_results
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells
-from rita_demo.figures.analysis.pooled_shares import pooled
+from rita_demo.figures.analysis.numbers import pooled
 from rita_demo.records.errors import DataError
 from rita_demo.ui.arena.numbers import NOTHING_MEASURED, numbers_html
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rita_demo.figures import class_style, css_variables
-from rita_demo.figures.attack.attack_steps import MIN_LABEL_GAP, _spread_labels
+from rita_demo.figures.attack import MIN_LABEL_GAP, _spread_labels
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped, percent, printable
 from rita_demo.figures.theme import CLASS_STYLES, DARK_COLOURS, PALETTE

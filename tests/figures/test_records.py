@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rita_demo import figures
-from rita_demo.figures.decision.cells import moved_shares, ratio_to_product_plan
 from rita_demo.figures.decision.costs import shown_classes
-from rita_demo.figures.decision.views import view_answers
-from rita_demo.figures.memory.stream import MAX_MARKS, thinned_indices
-from rita_demo.figures.paper.accuracy_bars import time_text
+from rita_demo.figures.decision.plan import ratio_to_product_plan
+from rita_demo.figures.decision.views import moved_shares, view_answers
+from rita_demo.figures.paper.measurements import time_text
+from rita_demo.figures.stream import MAX_MARKS, thinned_indices
 from rita_demo.records import Run
 from rita_demo.records.measurement import RememberedView
 from rita_demo.settings import PAPER
@@ -49,7 +49,7 @@ def test_a_plan_has_the_cost_and_the_share_of_the_record_in_its_cells(example_ru
     plan = np.broadcast_to(even, moved.plan.shape)
     product = replace(example_run.attacked.trace, prompt_transport=replace(moved, plan=plan))
     flat = replace(example_run, attacked=replace(example_run.attacked, trace=product))
-    assert ratio_to_product_plan(flat, "attacked", 1) == pytest.approx(1.0)
+    assert ratio_to_product_plan(flat.attacked, 1) == pytest.approx(1.0)
     shares = moved_shares(example_run.attacked, 0)
     assert shares @ example_run.attacked.trace.view_weight == pytest.approx(moved.mass, abs=1e-6)
     assert shares.min() < 0.05

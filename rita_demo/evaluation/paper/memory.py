@@ -11,7 +11,7 @@ from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_vie
 from rita_demo.evaluation.streams import StreamRun, traffic_words
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped
-from rita_demo.figures.paper.stream_accuracy import stream_accuracy
+from rita_demo.figures.stream import stream_accuracy
 from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 

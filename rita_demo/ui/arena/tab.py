@@ -11,7 +11,7 @@ from gradio.components import Component
 from rita_demo.data.memory import MemoryTable
 from rita_demo.defences.registry import compared
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
-from rita_demo.figures.analysis.pooled_shares import pooled
+from rita_demo.figures.analysis.numbers import pooled
 from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import TOWERS, TowerTable, arena_steps, cell_settings, columns, due_jobs
 from rita_demo.pipeline.export import arena_csv, arena_json

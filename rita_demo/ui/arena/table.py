@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rita_demo.defences.registry import compared
-from rita_demo.figures.analysis.pooled_shares import PooledShare
+from rita_demo.figures.analysis.numbers import PooledShare
 from rita_demo.pipeline.arena import TOWERS, ArenaTable, TowerTable, columns, masked, wrong_before
 from rita_demo.process.templates import html
 from rita_demo.records import Verdict

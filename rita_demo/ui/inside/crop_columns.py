@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.figures.analysis import crop_field as positions
-from rita_demo.figures.decision.cells import moved_shares
+from rita_demo.figures.decision.views import moved_shares
 from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Array, Run

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rita_demo.figures.decision.cells import moved_shares
+from rita_demo.figures.decision.views import moved_shares
 from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Run

@@ -13,7 +13,7 @@ from rita_demo import figures
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures import analysis
-from rita_demo.figures.analysis.pooled_shares import pooled
+from rita_demo.figures.analysis.numbers import pooled
 from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rita_demo.figures.paper.stream_accuracy import INTERVALS, stream_accuracy
+from rita_demo.figures.stream import INTERVALS, stream_accuracy
 from rita_demo.figures.theme import COLOURS
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import AccuracyCurve, StreamTrajectory

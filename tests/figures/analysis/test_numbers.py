@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 from rita_demo.engine.conversion import to_numpy
 from rita_demo.engine.engine import Engine
 from rita_demo.figures import analysis
-from rita_demo.figures.analysis.exact_transport import exact_cost
 from rita_demo.figures.analysis.feature_cloud import cache_features
+from rita_demo.figures.analysis.numbers import exact_cost
 from rita_demo.method import decide, empty
 from rita_demo.records import ImageResult
 from rita_demo.settings import RECOMMENDED

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.figures.analysis.crop_field import rival_class
-from rita_demo.figures.analysis.push_left import push_left
+from rita_demo.figures.analysis.crop_field import push_left, rival_class
 from rita_demo.records import Run
 from tests.oracles.crop_rules import fit
 from tests.oracles.crops import crop_one

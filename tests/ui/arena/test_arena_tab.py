@@ -16,7 +16,7 @@ from rita_demo.data import shipped_results
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import verdict_of
 from rita_demo.defences.registry import compared
-from rita_demo.figures.analysis.pooled_shares import PooledShare, pooled
+from rita_demo.figures.analysis.numbers import PooledShare, pooled
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline.arena import COLUMNS, TOWERS, ArenaTable, TowerTable, unattacked
 from rita_demo.pipeline.run import run_picture
