@@ -1,7 +1,7 @@
 """Measurements: accuracies in bars (methods by backbone, printed beside measured) and against one setting; run time."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
@@ -29,10 +29,9 @@ MAX_NAMED_LINES = 12  # lines in one figure
 DODGE = 0.05  # distance of two lines' marks, of that between two values
 
 
-def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> Spec:
+def accuracy_axis(cells: Sequence[MeasuredCell], *, from_zero: bool = False) -> Spec:
     """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
     (``from_zero``); where it starts higher its title says so."""
-    cells = list(cells)
     for step in (5, 10, 25):  # both ends are rounded outwards to multiples of it
         low = 0 if from_zero else max(math.floor(min(cell.low for cell in cells) / step) * step, 0)
         high = min(math.ceil(max(cell.high for cell in cells) / step) * step, 100)
@@ -47,9 +46,8 @@ def accuracy_text(cell: MeasuredCell) -> str:
     return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
 
 
-def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> Spec:
+def accuracy_bars(cells: Sequence[MeasuredCell], colour: str) -> Spec:
     """Wilson's 95 % intervals of measured accuracies as error bars."""
-    cells = list(cells)
     return {
         "type": "data",
         "symmetric": False,

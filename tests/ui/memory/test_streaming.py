@@ -1,8 +1,5 @@
 """Streams in *Memory* with the toy engine: start and stop, earlier pictures, stored runs, downloads, malformed requests."""
 
-import base64
-import csv
-import io
 import json
 import re
 import shutil
@@ -24,7 +21,7 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.figures.tab import source_choices
-from rita_demo.ui.memory import answers, dataset_download, panels
+from rita_demo.ui.memory import answers, panels, streaming
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session import stream_history
 from rita_demo.ui.session.store import SessionLost
@@ -32,7 +29,7 @@ from rita_demo.ui.session.stream_state import StreamState
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.textures import texture
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import build_tab, chosen, drawn
+from tests.ui.conftest import build_tab, chosen, drawn, saved_file
 
 pytestmark = pytest.mark.slow
 ENGINE = ToyEngine(truth="dotted", wrong="striped", spread=0.2)
@@ -82,11 +79,6 @@ def client(tab: MemoryTab) -> StreamClient:
     return StreamClient(tab)
 
 
-def numbers_in(text: str) -> list[int]:
-    """The pictures that the buttons of an HTML open, in order."""
-    return [int(found) for found in re.findall(r'data-picture="(\d+)"', text)]
-
-
 def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     view, empty = client.view, client.session.size_bytes()
     client.stream(traffic="mixed")
@@ -118,7 +110,7 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
     folders = DataFolders(tmp_path / "data", tmp_path / "runs")
     client = StreamClient(build_tab(MemoryTab, ENGINE, folders=folders))
     sentence = "No picture by its name, skipped (1): dotted/notes.txt."
-    assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in dataset_download.dataset_choices(folders)
+    assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in streaming.dataset_choices(folders)
     assert (f"mine. {sentence}", "dataset:mine") in source_choices(folders)
     client.stream(dataset="mine", traffic="clean")
     assert client.view.decided == 3
@@ -128,15 +120,15 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
 
 
 def test_a_stopped_stream_goes_on_when_it_is_started_again_as_it_was(client: StreamClient) -> None:
-    tab, streaming = client.tab, client.tab.streaming
-    for updates in (job := streaming.on_start(client.form_values(pictures=6))):
+    tab, form = client.tab, client.tab.streaming
+    for updates in (job := form.on_start(client.form_values(pictures=6))):
         if client.view.decided == 2:
-            assert drawn(tab, client.session, updates)[streaming.stop_button]["visible"]
-            assert "Stopping after this picture" in streaming.on_stop(client.name)[tab.context.status]
+            assert drawn(tab, client.session, updates)[form.stop_button]["visible"]
+            assert "Stopping after this picture" in form.on_stop(client.name)[tab.context.status]
             break
     last = drawn(tab, client.session, list(job)[-1])
     assert client.view.decided == 2
-    assert last[streaming.stop_button] == {"visible": False, "__type__": "update"}
+    assert last[form.stop_button] == {"visible": False, "__type__": "update"}
     assert "2 of 6 pictures are decided" in last[tab.context.status]
     assert panels.headline(client.session).startswith("After 2 pictures RITA has")
     assert "unfinished" in str(last[tab.menu]["choices"])
@@ -238,17 +230,6 @@ def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(cli
     assert session.selection.moment is None, "follows the stream again"
 
 
-def test_a_request_has_a_folder_below_the_runs_whatever_the_model_is_called(tmp_path: Path) -> None:
-    asked = {"dataset": "textures", "traffic": "clean", "seed": 0, "pictures": 3}
-    made, other = (
-        evaluation_page.request_for(DataFolders(tmp_path, tmp_path), RECOMMENDED, "a/../b", **asked | changes)
-        for changes in ({}, {"seed": 1})
-    )
-    assert (made.points[0].attack, made.limit, made.traffic.order) == ("none", 3, "random")
-    assert made.out.parent == tmp_path
-    assert made.out != other.out
-
-
 def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
     for name, values, says in (
         ("dataset", ("../../etc", "dtd", None), "no such dataset"),
@@ -260,6 +241,11 @@ def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None
             with pytest.raises(DemoError, match=says):
                 client.stream(**{name: value})
     assert not client.view.running
+    asked, runs = {"dataset": "textures", "traffic": "clean", "pictures": 3}, client.tab.folders
+    made = [evaluation_page.request_for(runs, RECOMMENDED, "a/../b", **asked, seed=seed) for seed in (0, 1)]
+    assert (made[0].points[0].attack, made[0].limit, made[0].traffic.order) == ("none", 3, "random")
+    assert made[0].out != made[1].out
+    assert {one.out.parent for one in made} == {runs.runs}, "a folder below the runs, whatever the model is called"
 
 
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
@@ -274,34 +260,14 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
     for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
             other.tab.pick_memory(other.name, name)
-    code = json.loads(other.tab.on_rows(other.name)[other.tab.rows_button])["address"].partition("base64,")[2]
-    rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
-    methods = [(row["method"], row["protocol"]) for row in rows]
-    assert (len(methods), set(methods)) == (
-        16,
-        {("clip", "off"), ("ensemble", "off"), ("rita", "stream"), ("rita", "off")},
-    )
+    file = saved_file(other.tab.on_rows(other.name)[other.tab.rows_button])
+    methods = [(row["method"], row["protocol"]) for row in map(json.loads, file.splitlines())]
+    assert len(methods) == 16
+    assert set(methods) == {("clip", "off"), ("ensemble", "off"), ("rita", "stream"), ("rita", "off")}
 
 
-def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
-    client.stream(pictures=6, traffic="mixed")
-    code = json.loads(client.tab.on_table(client.name)[client.tab.table_button])["address"]
-    table = list(csv.DictReader(io.StringIO(base64.b64decode(code.partition("base64,")[2]).decode())))
-    rows = client.view.recording.rows()
-    entered = [(t, *event) for t, row in enumerate(rows, 1) for event in row["entered"]]
-    assert len(table) == len(entered) > 0
-    for line, (t, k, _, view, entropy) in zip(table, entered):
-        assert (int(line["picture"]), line["file"]) == (t - 1, rows[t - 1]["picture"])
-        assert (line["true_class"], line["stored_as"]) == (rows[t - 1]["label"], client.view.recording.names[k])
-        assert (int(line["view"]), float(line["entropy"])) == (view, pytest.approx(entropy, abs=1e-6))
-        left, top, right, bottom = (float(line[edge]) for edge in ("left", "top", "right", "bottom"))
-        assert 0 <= left < right <= 1
-        assert 0 <= top < bottom <= 1
-        assert (line["attacked"] == "True") == (rows[t - 1]["attack"] != "none")
-
-
-@pytest.mark.parametrize("t", [1, 3])
-def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient, t: int) -> None:
+def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient) -> None:
+    t = 3
     client.stream(pictures=3, traffic="attacked")
     chosen(client.tab, client.name, picture=t)
     updates = list(client.tab.open_inside(client.name))
@@ -321,21 +287,16 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     assert client.view.recording is not None, "the stream stays on screen in Memory"
     assert client.session.selected_moment == t
 
-
-@pytest.mark.parametrize("failing", [True, False])
-def test_a_picture_that_fails_to_open_or_is_stopped_is_awaited_no_more(client: StreamClient, failing: bool) -> None:
     def find() -> RunRequest:
         raise DataError("gone")
 
-    steps = client.tab.opener.steps(client.session, find, "inside", "Picture 1 of the stream")
-    next(steps)
-    assert client.session.inside.awaited == "Picture 1 of the stream"
-    if failing:
-        with pytest.raises(DataError):
-            list(steps)
-    else:
-        steps.close()
-    assert client.session.inside.awaited == ""
+    for ends in (list, lambda steps: steps.close()):  # one that fails or is stopped is awaited no more
+        steps = client.tab.opener.steps(client.session, find, "inside", "Picture 1 of the stream")
+        next(steps)
+        assert client.session.inside.awaited == "Picture 1 of the stream"
+        with suppress(DataError):
+            ends(steps)
+        assert client.session.inside.awaited == ""
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_STREAMS", 2), ("MAX_STREAM_BYTES", 1)])
@@ -359,7 +320,7 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
 
 
 def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch = client.tab.streaming.dataset_download
+    fetch = client.tab.streaming
     steps = (DownloadProgress(n, 10, f"Fetching dtd: {n} of 10") for n in range(11))
     monkeypatch.setattr(download, "download_steps", lambda *_: steps)
     seen = [update[client.tab.context.status] for update in fetch.download_chosen(client.name, "dtd")]
@@ -420,5 +381,5 @@ def test_a_long_stream_has_a_moment_for_every_picture_and_a_film_of_those_around
     assert len(client.session.shown_history.moments) == 6
     chosen(client.tab, client.name, moment=4)
     film = panels.film(client.shown)
-    assert numbers_in(film) == [3, 4]
+    assert re.findall(r'data-picture="(\d+)"', film) == ["3", "4"]
     assert "Pictures 3 to 4 of 5" in film
