@@ -43,4 +43,5 @@ def test_forged_events_and_files_give_an_error_message_and_the_tab_keeps_working
             assert sentence in answers[-1]
         assert not [text for text in answers if "Something went wrong" in text or "Traceback" in text]
         assert "Imported" in imported(good)
+        client.open()
         assert "It holds" in client.choose_room("memory")

@@ -79,6 +79,23 @@ def client(tab: MemoryTab) -> StreamClient:
     return StreamClient(tab)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> StreamClient:
+    """A visitor whose six pictures are decided."""
+    root = tmp_path_factory.mktemp("finished")
+    client = StreamClient(build_tab(MemoryTab, ENGINE, folders=DataFolders(root / "data", root / "runs")))
+    client.stream(pictures=6, traffic="mixed")
+    return client
+
+
+@pytest.fixture
+def viewer(finished: StreamClient) -> StreamClient:
+    """Another one, who looks at their stream."""
+    other = StreamClient(finished.tab)
+    other.tab.pick_memory(other.name, finished.view.recording.name)
+    return other
+
+
 def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     view, empty = client.view, client.session.size_bytes()
     client.stream(traffic="mixed")
@@ -208,26 +225,34 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
     assert len(client.view.trajectory.pictures) == 3
 
 
-def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(client: StreamClient) -> None:
-    client.stream(pictures=5)
-    tab, name, session = client.tab, client.name, client.session
-    course = client.view.trajectory
+def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(viewer: StreamClient) -> None:
+    tab, name, session = viewer.tab, viewer.name, viewer.session
+    course = viewer.view.trajectory
     shown = chosen(tab, name, picture=2)
     assert {tab.accuracy, tab.film, tab.moment, tab.shelf} <= shown.keys(), "one selection moves all of them"
-    assert "of n = 2" in answers.accuracy_table(client.shown)
+    assert "of n = 2" in answers.accuracy_table(viewer.shown)
     assert panels.headline(session).startswith("After 2 pictures RITA has")
     assert shown[tab.accuracy].layout.shapes[0].x0 == 2
     held = evaluation_page.classes_after(course, 2)
     assert shown[tab.shelf].count("<button") == sum(view.count for view in held.values())
     assert 'data-picture="2" aria-pressed="true"' in shown[tab.film]
-    assert "Picture 2 of 5" in panels.happened(session)
+    assert "Picture 2 of 6" in panels.happened(session)
     came = [view for view in course.insertions if view.picture == 1]
     assert session.selection.item == (came[0].label, came[0].slot), "the view that came with it is chosen"
     for forged in (None, "2", 0, 99):
         assert chosen(tab, name, picture=forged) == {}
     assert (session.selected_moment, session.run) == (2, None)
-    chosen(tab, name, picture=5)
-    assert session.selection.moment is None, "follows the stream again"
+    for t in (6, 2):  # every stored view is a row of the table
+        chosen(tab, name, picture=t)
+        assert session.selection.moment == (None if t == 6 else t), "the last one follows the stream"
+        rows, views = drawn(tab, session, {})[tab.views], evaluation_page.remembered_views(course, t)
+        assert [row[0] for row in rows] == [view.picture + 1 for view in views]
+        assert [row[1] for row in rows] == [course.names[view.label] for view in views]
+        assert [row[-1] for row in rows] == [None if view.left is None else view.left + 1 for view in views]
+    paired, text = evaluation_page.compare_answers(viewer.view.recording, 2), answers.help_text(viewer.shown)
+    assert ("no answer changed" in panels.headline(session)) is ("The memory change" in text) is (not paired.different)
+    chosen(tab, name, picture=1)
+    assert "changes no answer, and cannot yet" in answers.help_text(viewer.shown), "no class holds two views"
 
 
 def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
@@ -266,37 +291,36 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
     assert set(methods) == {("clip", "off"), ("ensemble", "off"), ("rita", "stream"), ("rita", "off")}
 
 
-def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient) -> None:
+def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(viewer: StreamClient) -> None:
     t = 3
-    client.stream(pictures=3, traffic="attacked")
-    chosen(client.tab, client.name, picture=t)
-    updates = list(client.tab.open_inside(client.name))
-    assert any(update.get(client.tab.opener.tabs) == gr.update(selected="inside") for update in updates)
-    run, row = client.session.run, client.view.recording.rows()[t - 1]
+    chosen(viewer.tab, viewer.name, picture=t)
+    updates = list(viewer.tab.open_inside(viewer.name))
+    assert any(update.get(viewer.tab.opener.tabs) == gr.update(selected="inside") for update in updates)
+    run, row = viewer.session.run, viewer.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]
     assert run.class_prompts.names[run.attacked.verdicts["rita"].label] == row["answer"]
-    held = evaluation_page.classes_after(client.view.trajectory, t - 1)
+    held = evaluation_page.classes_after(viewer.view.trajectory, t - 1)
     assert {k: n for k, n in enumerate(run.cache_before.count.tolist()) if n} == {k: held[k].count for k in held}
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
-    titles = [entry.title for entry in client.session.history.moments]
+    titles = [entry.title for entry in viewer.session.history.moments]
     assert [f"picture {n} of the stream" in title for n, title in enumerate(titles)][1:t] == [True] * (t - 1)
     assert any("is being computed" in str(u) for u in updates)
-    assert client.session.inside.awaited == ""
-    assert client.view.recording is not None, "the stream stays on screen in Memory"
-    assert client.session.selected_moment == t
+    assert viewer.session.inside.awaited == ""
+    assert viewer.view.recording is not None, "the stream stays on screen in Memory"
+    assert viewer.session.selected_moment == t
 
     def find() -> RunRequest:
         raise DataError("gone")
 
     for ends in (list, lambda steps: steps.close()):  # one that fails or is stopped is awaited no more
-        steps = client.tab.opener.steps(client.session, find, "inside", "Picture 1 of the stream")
+        steps = viewer.tab.opener.steps(viewer.session, find, "inside", "Picture 1 of the stream")
         next(steps)
-        assert client.session.inside.awaited == "Picture 1 of the stream"
+        assert viewer.session.inside.awaited == "Picture 1 of the stream"
         with suppress(DataError):
             ends(steps)
-        assert client.session.inside.awaited == ""
+        assert viewer.session.inside.awaited == ""
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_STREAMS", 2), ("MAX_STREAM_BYTES", 1)])
@@ -331,34 +355,10 @@ def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monk
             list(fetch.download_chosen(client.name, name))
 
 
-def test_every_stored_view_is_a_row_of_the_table_up_to_the_selected_picture(client: StreamClient) -> None:
-    client.stream(pictures=6, traffic="mixed")
-    tab, course = client.tab, client.view.trajectory
-    for t in (6, 2):
-        chosen(tab, client.name, picture=t)
-        rows = drawn(tab, client.session, {})[tab.views]
-        views = evaluation_page.remembered_views(course, t)
-        assert [row[0] for row in rows] == [view.picture + 1 for view in views]
-        assert [row[1] for row in rows] == [course.names[view.label] for view in views]
-        assert [row[-1] for row in rows] == [None if view.left is None else view.left + 1 for view in views]
-
-
-def test_the_memory_kept_is_compared_with_none(client: StreamClient) -> None:
-    client.stream(pictures=6)
-    found, text = evaluation_page.compare_answers(client.view.recording, 6), answers.help_text(client.shown)
-    forced = answers.no_class_holds_two(client.shown)
-    assert ("changes no answer, and cannot yet" in text) is (not found.different and forced)
-    assert ("changes nothing" in text) is (not found.different and not forced)
-    assert ("no answer changed" in panels.headline(client.session)) is (not found.different)
-    chosen(client.tab, client.name, picture=1)
-    assert "changes no answer, and cannot yet" in answers.help_text(client.shown)
-
-
 def test_a_streams_memory_has_picture_true_class_and_crop_and_opens_with_no_other_model(
-    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+    viewer: StreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.stream(pictures=4, traffic="mixed")
-    course, history, own = client.view.trajectory, client.session.shown_history, client.session.history
+    course, history, own = viewer.view.trajectory, viewer.session.shown_history, viewer.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
     assert len(history.moments[3].held) == len(views) > 0
     for view in views:
@@ -366,10 +366,10 @@ def test_a_streams_memory_has_picture_true_class_and_crop_and_opens_with_no_othe
         assert (history.view[row], history.truth[row]) == (view.view, course.names[view.truth])
         assert history.picture[row].startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert history.crop(row).any()
-    monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
+    monkeypatch.setattr(viewer.tab.context.models.default, "weights_key", lambda: "others")
     with pytest.raises(SettingError, match="measured with the model 'toy'"):
-        list(client.tab.open_inside(client.name))
-    assert client.session.history is own
+        list(viewer.tab.open_inside(viewer.name))
+    assert viewer.session.history is own
 
 
 def test_a_long_stream_has_a_moment_for_every_picture_and_a_film_of_those_around_the_selected_one(
