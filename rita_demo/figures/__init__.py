@@ -1,14 +1,12 @@
 """Figures: a record in, a Plotly figure out. No maths beyond scaling for display; colours and axes are in ``theme``."""
 
-from rita_demo.figures.attack.attack_steps import attack_steps
-from rita_demo.figures.decision.costs import class_costs
+from rita_demo.figures.attack import attack_steps
+from rita_demo.figures.decision.costs import class_costs, cost_change
 from rita_demo.figures.decision.plan import plan_matrix
-from rita_demo.figures.decision.prompt_update import cost_change, entropy_change
-from rita_demo.figures.decision.views import view_answers, view_entropies
-from rita_demo.figures.memory.stream import cache_growth, cache_insertions, class_timeline, memory_accuracy
-from rita_demo.figures.paper.ablations import sweep_lines
-from rita_demo.figures.paper.accuracy_bars import grouped_accuracy, printed_beside_measured, run_times
+from rita_demo.figures.decision.views import entropy_change, view_entropies
 from rita_demo.figures.paper.feature_cloud import feature_cloud
 from rita_demo.figures.paper.kl_to_one_hot import kl_to_one_hot
+from rita_demo.figures.paper.measurements import grouped_accuracy, printed_beside_measured, run_times, sweep_lines
 from rita_demo.figures.paper.theorem import theorem_bounds
+from rita_demo.figures.stream import cache_growth, cache_insertions, class_timeline, memory_accuracy
 from rita_demo.figures.theme import class_style, css_variables, message_figure

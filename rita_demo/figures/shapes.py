@@ -1,14 +1,10 @@
-"""Axes, lines, frames, bands and error bars that several figures share."""
+"""Axes, lines, frames and bands that several figures share."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.figures.figure import Spec
+from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.theme import COLOURS, TRANSPARENT, axis
-from rita_demo.records import MeasuredCell
-
-MAX_TICKS = 8  # of an axis of accuracies
 
 
 def category_axis(
@@ -41,19 +37,6 @@ def percent_ticks(*values: float) -> Spec:
     return ticks(values, (f"{v:g} %" for v in values))
 
 
-def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> Spec:
-    """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
-    (``from_zero``); where it starts higher its title says so."""
-    cells = list(cells)
-    for step in (5, 10, 25):  # both ends are rounded outwards to multiples of it
-        low = 0 if from_zero else max(math.floor(min(cell.low for cell in cells) / step) * step, 0)
-        high = min(math.ceil(max(cell.high for cell in cells) / step) * step, 100)
-        if high - low <= MAX_TICKS * step:
-            break
-    title = "accuracy (right of n)" + (f", axis from {low} %" if low else "")
-    return axis(range=[low - 0.5, high + 0.5], title=title, **percent_ticks(*range(low, high + 1, step)))
-
-
 def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -> Spec:
     """A thin line over the full height of the figure."""
     line = {"color": COLOURS[colour], "width": 1} | ({"dash": dash} if dash else {})
@@ -79,25 +62,18 @@ def segments(starts: Iterable[float], ends: Iterable[float]) -> list[float | Non
     return [value for start, end in zip(starts, ends, strict=True) for value in (start, end, None)]
 
 
+def add_changes(
+    figure: Figure, side: str, axes: str, places: list[float], data: list[list], hover: str, markers: list, line: tuple
+) -> None:
+    """Marks before and after (columns 1 and 2 of ``data``), joined by lines (colour, width); ``axes``: that of the places,
+    the other."""
+    ends = [[row[column] for row in data] for column in (1, 2)]
+    figure.add_line(*line, **dict(zip(axes, (segments(places, places), segments(*ends)), strict=True)))
+    for when, marker, values in zip(("before", "after"), markers, ends, strict=True):
+        marks = dict(zip(axes, (places, values), strict=True))
+        figure.add_marks(hover, **marks, customdata=data, marker=marker, name=f"{side} {when}")
+
+
 def outlined(symbol: str | list[str], colour: str | list[str], size: float | Sequence[float]) -> Spec:
     """The marker of a symbol with an outline of 2 pixels in its colour; each value is one or a list."""
     return {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}}
-
-
-def accuracy_text(cell: MeasuredCell) -> str:
-    """A measured accuracy as hover text."""
-    return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
-
-
-def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> Spec:
-    """Wilson's 95 % intervals of measured accuracies as error bars."""
-    cells = list(cells)
-    return {
-        "type": "data",
-        "symmetric": False,
-        "thickness": 1,
-        "width": 0,
-        "color": colour,
-        "array": [cell.high - cell.accuracy for cell in cells],
-        "arrayminus": [cell.accuracy - cell.low for cell in cells],
-    }

@@ -11,7 +11,7 @@ from rita_demo.data.datasets import load_split, read_dataset
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.pictures import PictureSet, list_pictures
 from rita_demo.records.errors import DataError
-from rita_demo.ui.memory.dataset_download import dataset_choices
+from rita_demo.ui.memory.streaming import dataset_choices
 from tests.data.test_datasets import make_file, status
 
 FLOWERS = {"1": "pink primrose", "10": "globe thistle", "2": "cup"}

@@ -14,7 +14,7 @@ from rita_demo.data import datasets
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.frames import measurements
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.ui.memory.dataset_download import missing_datasets
+from rita_demo.ui.memory.streaming import missing_datasets
 from tests.extending.page import code_blocks
 from tests.textures import texture
 

@@ -17,7 +17,7 @@ from rita_demo import figures
 from rita_demo.figures import analysis
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.paper.method_overview import method_overview
-from rita_demo.figures.paper.stream_accuracy import stream_accuracy
+from rita_demo.figures.stream import stream_accuracy
 from rita_demo.figures.theme import DARK_COLOURS
 from rita_demo.pipeline import rerun
 from rita_demo.records import Exclusions, Run, TheoremBounds

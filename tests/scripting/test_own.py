@@ -23,8 +23,8 @@ from rita_demo.evaluation.report.cells import as_csv, cells, points_of, records_
 from rita_demo.evaluation.report.measured import by_backbone, components
 from rita_demo.evaluation.report.paper_table import PaperTable
 from rita_demo.evaluation.rows import read_stream, stored_measurements
-from rita_demo.figures.paper.accuracy_bars import grouped_accuracy
-from rita_demo.figures.paper.accuracy_bars import run_times as run_time_figure
+from rita_demo.figures.paper.measurements import grouped_accuracy
+from rita_demo.figures.paper.measurements import run_times as run_time_figure
 from rita_demo.pipeline.arena import arena_steps, columns, static_columns
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import run_to_end

@@ -1,5 +1,8 @@
 """Runs of the toy engine, shared by all tests of the page, and tabs without a server."""
 
+import base64
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +11,7 @@ from gradio.routes import App
 from PIL import Image
 
 from rita_demo.data.samples import SAMPLES
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
@@ -30,20 +34,29 @@ def completed_run(engine: ToyEngine, *, attack: str = "pgd", label: int | None =
     return run_module.run_picture(engine, picture, NAMES, settings, label=label)
 
 
-def build_tab(kind: type[Any], engine: ToyEngine, **options: Any) -> Any:
-    """The tab of that class, in a page that is never launched."""
-    made: list[Any] = []
-    bind_events = kind.bind_events
-
-    def spy(self: Any, *args: Any) -> None:
-        made.append(self)
-        bind_events(self, *args)
-
+def build_tabs(kinds: Sequence[type[Any]], engine: Engine, **options: Any) -> dict[type[Any], Any]:
+    """The tabs of these classes, in a page that is never launched."""
+    made = dict[type[Any], Any]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kind, "bind_events", spy)
+        for kind in kinds:
+
+            def spy(self: Any, *args: Any, bind: Any = kind.bind_events) -> None:
+                made[type(self)] = self
+                bind(self, *args)
+
+            patch.setattr(kind, "bind_events", spy)
         patch.setattr(App, "create_app", lambda *_, **__: None)
         build(engine, example=WorkedExample(engine, candidates=()), **options)
-    return made[0]
+    return made
+
+
+def build_tab(kind: type[Any], engine: Engine, **options: Any) -> Any:
+    return build_tabs([kind], engine, **options)[kind]
+
+
+def saved_file(value: str) -> bytes:
+    """The file that a button gives the browser."""
+    return base64.b64decode(json.loads(value)["address"].partition("base64,")[2])
 
 
 def make_inside_tab(engine: ToyEngine) -> InsideTab:

@@ -1,9 +1,7 @@
-"""No tab of the Lab is empty when it is opened, and what the visitor makes takes the example's place."""
+"""No room of the Lab is empty when it is opened, and what the visitor makes takes the example's place."""
 
-import base64
-import csv
 import io
-import json
+from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -24,13 +22,13 @@ from rita_demo.pipeline.arena import columns
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.arena.table import table_html
-from rita_demo.ui.figures import feature_cloud, won_pictures
+from rita_demo.ui.figures import feature_cloud, wall, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.memory import answers, panels
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session.session import STORY, Session
 from rita_demo.ui.widgets import wording
-from tests.ui.conftest import build_tab, chosen, form_shown
+from tests.ui.conftest import build_tabs, chosen, form_shown, saved_file
 from tests.ui.memory_client import Event
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
@@ -38,12 +36,11 @@ NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
 
 @pytest.fixture(scope="module")
 def tabs() -> dict[type[Any], Any]:
-    engine = Engine("embedded")
-    return {kind: build_tab(kind, engine, folders=NOWHERE) for kind in (MemoryTab, FiguresTab, ArenaTab)}
+    return build_tabs((MemoryTab, FiguresTab, ArenaTab), Engine("embedded"), folders=NOWHERE)
 
 
 def visitor(tab: Any, opened: str) -> tuple[str, Session]:
-    """A visitor who sees the stored worked example and opens a tab."""
+    """A visitor who sees the stored worked example and opens a room."""
     name = tab.context.sessions.open(model="embedded")
     session = tab.context.sessions.get(name)
     key, run = example.stored()
@@ -53,22 +50,46 @@ def visitor(tab: Any, opened: str) -> tuple[str, Session]:
     return name, session
 
 
-def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a_shelf(
-    tabs: dict[type[Any], Any],
-) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
+@pytest.fixture
+def memory(tabs: dict[type[Any], Any]) -> tuple[MemoryTab, str, Session]:
+    """The room Memory, and a visitor in it."""
+    return tabs[MemoryTab], *visitor(tabs[MemoryTab], "memory")
+
+
+@pytest.fixture
+def figures(tabs: dict[type[Any], Any]) -> tuple[FiguresTab, str, Session]:
+    return tabs[FiguresTab], *visitor(tabs[FiguresTab], "figures")
+
+
+def last(updates: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
+    """The last value of each output of a job."""
+    values: dict[Any, Any] = {}
+    for update in updates:
+        values |= update
+    return values
+
+
+def others_and_in_use(session: Session) -> tuple[int, int]:
+    """How many memories beside the one in use the visitor has, and the place of the latter."""
+    return len(session.memories.histories) - 1, session.memories.in_use
+
+
+def square_of(file: str, run: Any) -> np.ndarray:
+    side = run.clean.picture.pixels.shape[0]
+    return open_picture(find_picture("textures", file, None), square="model", side=side).pixels
+
+
+# --- Memory
+def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a_shelf(memory: Any) -> None:
+    tab, name, session = memory
     shown = panels.shown_stream(session, tab.folders)
     right = int(shown.trajectory.curves["rita"].right.sum())
     assert shown.t == len(shown.trajectory.pictures) == 40
-    assert (
-        f"After 40 pictures RITA has {right} right, with its memory or without: no answer changed."
-        == panels.headline(session)
-    )
+    text = f"After 40 pictures RITA has {right} right, with its memory or without: no answer changed."
+    assert panels.headline(session) == text
     assert panels.film(shown).count("<img") == 40, "textures come with the program"
     assert "Stored example." in panels.conditions(shown)
-    held = panels.shelf(session, tab.folders)
-    assert held.count("<img") == len(session.shown_history.current.held)
+    assert panels.shelf(session, tab.folders).count("<img") == len(session.shown_history.current.held)
     assert session.selected_item is not None
     assert "<dt>it replaced</dt><dd>one of picture" in panels.stored_view(session, tab.folders)
     assert panels.remove_button(session)["visible"] is False
@@ -78,28 +99,23 @@ def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a
     assert "Picture 3 of 40" in panels.happened(session)
     for one in evaluation_page.shipped_streams()[1:]:
         tab.pick_memory(name, one.name)
-        assert session.stream.recording.name == one.name
-        assert "class names" in answers.who_is_right(panels.shown_stream(session, tab.folders))
-        assert panels.film(panels.shown_stream(session, tab.folders)).count("<img") == 0, "no photograph comes with it"
+        shown = panels.shown_stream(session, tab.folders)
+        assert "class names" in answers.who_is_right(shown)
+        assert panels.film(shown).count("<img") == 0, "no photograph comes with it"
         missing = panels.shelf(session, tab.folders)
         assert missing.count("<img") == 0
         for _, _, row in session.shown_history.held():
             assert f">{session.shown_history.names[session.shown_history.label[row]]}</i>" in missing
         assert missing.count("RITA_DATA") == 1, "one line on how to get them"
-    tab.pick_memory(name, "0")
-    assert session.selected_entry is session.history.moments[-1]
-    tab.context.panels.open(session, "memory")
-    assert session.stream.recording is None, "chosen once, their own stays"
 
 
-def test_a_memory_of_the_pictures_names_speaks_of_it_and_another_offers_that(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
+def test_a_memory_of_the_pictures_names_speaks_of_it_and_another_offers_that(memory: Any) -> None:
+    tab, name, session = memory
     engine, stored = tab.context.models.default, evaluation_page.shipped_streams()
-    said = panels.effect(session, engine, stored)
     offered = next(one for one in stored if one.names == session.run.class_prompts.names)
-    assert "Your picture has other class names" in said
-    assert f'data-name="{offered.name}"' in said
+    effect = panels.effect(session, engine, stored)
+    assert "Your picture has other class names" in effect
+    assert f'data-name="{offered.name}"' in effect
     tab.pick_offered(name, Event({"name": offered.name}))
     assert session.stream.recording.name == offered.name
     assert "On your picture: nothing" in panels.effect(session, engine, stored)
@@ -108,89 +124,70 @@ def test_a_memory_of_the_pictures_names_speaks_of_it_and_another_offers_that(tab
             tab.pick_offered(name, Event(forged))
 
 
-def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[type[Any], Any]) -> None:
-    _, session = visitor(tabs[MemoryTab], "memory")
-    one, history = session.stream.recording, session.stream.history
+def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(memory: Any) -> None:
+    stream = memory[2].stream
+    rows, history = stream.recording.rows(), stream.history
     empty = history.state_at(0)
     for t, entry in enumerate(history.moments):
-        state, wanted = history.state_at(t), cache_after(empty, one.rows()[:t])
+        state, wanted = history.state_at(t), cache_after(empty, rows[:t])
         for part in ("features", "entropy", "born", "view", "count"):
             assert np.array_equal(getattr(state, part), getattr(wanted, part)), (t, part)
         assert (state.pictures, state.key) == (t, wanted.key)
-        assert len(entry.events) == (0 if t == 0 else len(one.rows()[t - 1]["entered"]))
+        assert len(entry.events) == (0 if t == 0 else len(rows[t - 1]["entered"]))
 
 
-def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
-    one = session.stream.recording
-    made = saved_csv(tab.on_table(name)[tab.table_button])
-    wanted = stored_views(one.folder)
-    wanted = wanted[wanted.stream == one.title]
-    assert tuple(made.columns) == tuple(wanted.columns)
-    assert made.replaced.notna().any()
-    written = pandas.read_csv(io.StringIO(wanted.to_csv(index=False)))
-    pandas.testing.assert_frame_equal(made, written)
+def test_the_table_of_the_memory_is_that_of_stored_views(memory: Any) -> None:
+    tab, name, session = memory
+
+    def saved() -> pandas.DataFrame:
+        return pandas.read_csv(io.BytesIO(saved_file(tab.on_table(name)[tab.table_button])))
+
+    stream = session.stream.recording
+    wanted = stored_views(stream.folder)
+    wanted = wanted[wanted.stream == stream.title]
+    pandas.testing.assert_frame_equal(saved(), pandas.read_csv(io.StringIO(wanted.to_csv(index=False))))
+    assert wanted.replaced.notna().any()
     chosen(tab, name, moment=3)
-    assert saved_csv(tab.on_table(name)[tab.table_button]).picture.max() <= 2
+    assert saved().picture.max() <= 2
 
 
-def saved_csv(value: str) -> pandas.DataFrame:
-    """The table that a button saves."""
-    return pandas.read_csv(io.BytesIO(base64.b64decode(json.loads(value)["address"].partition("base64,")[2])))
-
-
-def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(tabs, monkeypatch) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
-    one = evaluation_page.shipped_streams()[0]
-    empty = tab.context.models.default.empty_cache
-    key, names = session.run.clean.picture.key, one.names
-    updates: dict[Any, Any] = {}
-    for update in tab.decide_own(name):
-        updates |= update
+def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: Any, monkeypatch: Any) -> None:
+    tab, name, session = memory
+    stream, engine, key = (
+        evaluation_page.shipped_streams()[0],
+        tab.context.models.default,
+        session.run.clean.picture.key,
+    )
+    last(tab.decide_own(name))
     run = session.run
-    assert (run.clean.picture.key, run.class_prompts.names) == (key, names)
-    held = cache_after(empty(run.class_prompts, run.settings), one.rows()[:40])
+    assert (run.clean.picture.key, run.class_prompts.names) == (key, stream.names)
+    held = cache_after(engine.empty_cache(run.class_prompts, run.settings), stream.rows()[:40])
     assert run.cache_before.count.tolist() == held.count.tolist()
     assert np.array_equal(run.cache_before.features, held.features)
-    assert session.stream.recording.name == one.name, "it stays on screen, and speaks of the picture now"
-    assert "On your picture" in panels.effect(session, tab.context.models.default, (one,))
-    assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
+    assert session.stream.recording.name == stream.name, "it stays on screen, and speaks of the picture now"
+    assert "On your picture" in panels.effect(session, engine, (stream,))
+    assert others_and_in_use(session) == (1, 1), "the memory of before is kept"
     assert form_shown(tab, session)[tab.opener.fill_form.__self__.form.fields["vocabulary"]] == "dtd"
-    monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
+    monkeypatch.setattr(engine, "weights_key", lambda: "others")
     before = session.memories
     with pytest.raises(DemoError, match="was measured with the model"):
-        list(tab.decide_own(name))
+        last(tab.decide_own(name))
     assert session.memories is before, "a press that fails changes nothing"
 
 
-def kept_and_in_use(session: Session) -> tuple[int, int]:
-    """How many memories beside the one in use the visitor has, and the place of the latter."""
-    return len(session.memories.histories) - 1, session.memories.in_use
-
-
-def opened_picture(tab: Any, name: str) -> dict[Any, Any]:
-    updates: dict[Any, Any] = {}
-    for update in tab.open_picture(name):
-        updates |= update
-    return updates
-
-
-def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose_it_is(tabs, monkeypatch) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
+def test_a_stored_views_picture_becomes_the_storys_and_the_memory_says_whose_it_is(memory: Any) -> None:
+    tab, name, session = memory
     textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
     born = int(session.shown_history.born[session.selected_item])
     row = textures.rows()[born]
-    updates = opened_picture(tab, name)
-    run, fields = session.run, tab.opener.fill_form.__self__.form.fields
-    shown = form_shown(tab, session)
+    updates = last(tab.open_picture(name))
+    run, shown = session.run, form_shown(tab, session)
     assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
-    assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
-    assert shown[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
+    assert np.array_equal(run.clean.picture.pixels, square_of(row["picture"], run))
+    truth = shown[tab.opener.fill_form.__self__.form.fields["truth"]]["value"]
+    assert truth == row["label"] == run.class_prompts.names[run.label]
     assert session.attack_defend.settings["view_seed"] == row["picture_seed"] == run.settings.view_seed
-    assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
+    assert others_and_in_use(session) == (1, 1), "the memory of before is kept"
     assert session.history.origin == f"a stream ({textures.title})"
     assert len(session.history.moments) == born + 2
 
@@ -199,33 +196,21 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     session.select(item=(k, slot), moment=None)
     stored, truth = textures.rows()[session.history.born[n]], session.history.truth[n]
     before, asked = session.history, session.run.settings
-    opened_picture(tab, name)
-    assert np.array_equal(session.run.clean.picture.pixels, drawn_square(stored["picture"], session.run))
+    last(tab.open_picture(name))
+    assert np.array_equal(session.run.clean.picture.pixels, square_of(stored["picture"], session.run))
     assert session.run.class_prompts.names[session.run.label] == truth
-    attacked = stored["attack"] != "none"
-    assert session.run.settings == (asked if attacked else asked.replace(attack="none"))
+    assert session.run.settings == (asked if stored["attack"] != "none" else asked.replace(attack="none"))
     assert session.history.moments[: len(before.moments)] == before.moments, "decided from the memory on screen"
-    k, slot, _ = next(at for at in session.history.held() if session.history.picture[at[2]].startswith("Picture "))
-    session.select(item=(k, slot), moment=None)
-    opened_picture(tab, name)
-    assert np.array_equal(session.run.clean.picture.pixels, drawn_square(row["picture"], session.run))
 
 
-def drawn_square(file: str, run: Any) -> np.ndarray:
-    return open_picture(
-        find_picture("textures", file, None), square="model", side=run.clean.picture.pixels.shape[0]
-    ).pixels
-
-
-def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_opens_again(tabs) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
+def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_opens_again(memory: Any) -> None:
+    tab, name, session = memory
     tab.pick_memory(name, "0")
     k, slot, row = session.history.held()[0]
     assert session.selection.item == (k, slot), "one is chosen"
     shown = session.run
     assert session.history.picture[row].startswith("The example")
-    opened_picture(tab, name)
+    last(tab.open_picture(name))
     assert session.run is not shown
     assert session.run.clean.picture.key == shown.clean.picture.key, "it is the picture on screen"
     moments = tuple(replace(moment, picture_key="mine") for moment in session.history.moments)
@@ -234,16 +219,13 @@ def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_ope
     session.select(item=session.history.held()[0][:2], moment=None)
     before = session.history, session.run
     with pytest.raises(DemoError, match="The picture “A picture of mine” is not kept"):
-        opened_picture(tab, name)
+        last(tab.open_picture(name))
     assert (session.history, session.run) == before
 
 
-def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
-    stored = evaluation_page.shipped_streams()
-    own = session.history
-    assert len(own.label)
+def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(memory: Any) -> None:
+    tab, name, session = memory
+    stored, own = evaluation_page.shipped_streams(), session.history
 
     def menu() -> tuple[list[tuple[str, str]], str]:
         drawn = panels.menu(session)
@@ -260,18 +242,16 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
         assert {tab.accuracy, tab.shelf} <= updates.keys(), "its memory and its accuracy together"
         assert session.history is own, "shown, not used"
         tab.context.panels.open(session, "memory")
-        assert menu()[1] == one.name, "it stays when the tab is opened again"
-    tab.pick_memory(name, "0")
-    assert (session.history, session.selected_moment) == (own, len(own.moments) - 1)
+        assert menu()[1] == one.name, "it stays when the room is opened again"
     tab.pick_memory(name, stored[1].name)
-    for _ in tab.decide_own(name):
-        pass
+    last(tab.decide_own(name))
     theirs = session.history
-    assert kept_and_in_use(session) == (1, 1)
     assert menu()[0][1][0].startswith(f"From a stream ({stored[1].title}), ")
     for place, history in (("0", own), ("1", theirs), ("0", own)):
         tab.pick_memory(name, place)
         assert (session.history, menu()[1]) == (history, place)
+    tab.context.panels.open(session, "memory")
+    assert session.stream.recording is None, "chosen once, their own stays"
     for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
         with pytest.raises(DemoError, match=r"no stored|No memory is chosen"):
             tab.pick_memory(name, bad)
@@ -279,97 +259,70 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
     assert len(panels.menu(other)["choices"]) == 1 + len(stored), "nobody sees another's"
 
 
-def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_something_was_added(
-    tabs: dict[type[Any], Any],
+def test_a_picture_of_a_stream_opens_with_its_form_and_leaves_one_memory_unless_something_was_added(
+    memory: Any,
 ) -> None:
-    stream = tabs[MemoryTab]
-    name, session = visitor(stream, "memory")
-    own = session.history
-    for t in (3, 5, 4):
-        chosen(stream, name, picture=t)
-        for _ in stream.open_inside(name):
-            pass
-        assert kept_and_in_use(session) == (1, 1)
+    tab, name, session = memory
+    own, stream, fields = session.history, session.stream.recording, tab.opener.fill_form.__self__.form.fields
+    session.attack_defend.sample = "motorcycle"
+    for t in (5, 2):
+        chosen(tab, name, picture=t)
+        last(tab.open_inside(name))
+        assert others_and_in_use(session) == (1, 1)
         assert session.memories.histories[0] is own
         assert session.selected_moment == t, "the stream is as it was left"
-    session.history = session.history.emptied()
-    changed = session.history
-    for _ in stream.open_inside(name):
-        pass
-    assert kept_and_in_use(session) == (2, 2), "what the visitor did with it is kept"
+    shown, row, asked, run = form_shown(tab, session), stream.rows()[1], session.attack_defend, session.run
+    assert asked.sample is None
+    assert open_picture(asked.source).key == run.clean.picture.key
+    assert shown[fields["truth"]]["value"] == row["label"]
+    assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
+    assert asked.settings["view_seed"] == row["picture_seed"]
+    session.history = changed = session.history.emptied()
+    last(tab.open_inside(name))
+    assert others_and_in_use(session) == (2, 2), "what the visitor did with it is kept"
     assert session.memories.histories[1] is changed
 
 
-def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[FiguresTab]
-    name, session = visitor(tab, "figures")
+# --- Figures and Arena
+def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(figures: Any) -> None:
+    tab, name, session = figures
     titles = [session.figures.placed_cloud.cloud.title]
     for dataset in ("dtd", "caltech101"):
         tab.pick_pictures(name, f"example:{dataset}")
-        placed = session.figures.placed_cloud
-        titles.append(placed.cloud.title)
+        titles.append(session.figures.placed_cloud.cloud.title)
         assert feature_cloud.projection_shown(session) == "UMAP"
-        assert feature_cloud.cloud_caption(session).startswith("Stored example: 36 ")
-        assert "PGD 4/255" in feature_cloud.cloud_caption(session)
-        assert "the attacker does not know the crops" in feature_cloud.cloud_caption(session)
-        assert feature_cloud.draw_cloud(session) is not None
-        assert "closer in 100 % of 6 classes" in feature_cloud.kl_details(session, tab.folders)
-    assert [title.split(",")[0] for title in titles] == [
-        "36 drawn textures",
-        "36 pictures of dtd (test)",
-        "36 pictures of caltech101 (test)",
-    ]
+        caption = wall.caption(session)
+        assert "Stored example: 36 " in caption
+        assert "PGD 4/255" in caption
+        assert "the attacker does not know the crops" in caption
+        chosen(tab, name, figure=1)
+        assert "closer in 100 % of 6 classes" in wall.details(session, tab.folders)
+    pictures = ["36 drawn textures", "36 pictures of dtd (test)", "36 pictures of caltech101 (test)"]
+    assert [title.split(",")[0] for title in titles] == pictures
     with pytest.raises(DemoError, match="no stored example"):
         tab.pick_pictures(name, "example:../x")
-    list(tab.jobs.collect(name, "dataset:textures", 1, "pgd", 4, 8, ["banded", "marbled"]))
-    assert "Stored example" not in feature_cloud.cloud_caption(session)
+    last(tab.jobs.collect(name, "dataset:textures", 1, "pgd", 4, 8, ["banded", "marbled"]))
+    assert "Stored example" not in wall.caption(session)
     assert tab._shown(session)["value"] == "collected"
 
 
-def test_points_inside_the_lasso_leave_as_a_csv_file(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[FiguresTab]
-    name, session = visitor(tab, "figures")
-    with pytest.raises(DemoError, match="No points are selected"):
-        tab.save_points(name)
-    placed = session.figures.placed_cloud
-    kinds = ("attacked", "view", "cached", "prompt")
-    chosen = [int((placed.points.kind == kind).argmax()) for kind in kinds]
-    session.figures = replace(session.figures, lasso_points=tuple(chosen))
-    rows = list(csv.DictReader(io.StringIO(saved(tab.save_points(name), tab, "lasso_table").decode())))
-    assert [row["kind"] for row in rows] == ["attacked", "view", "cached"], "a prompt is of no picture"
-    for row, i in zip(rows, chosen):
-        n = int(placed.points.picture[i])
-        assert (row["file"], row["true_class"]) == (placed.cloud.ids[n], row["file"].split("/")[0])
-    assert rows[2]["stored_as"] in placed.cloud.class_prompts.names
-    updates = tab.on_lasso(name, Event({"points": [chosen[3]]}))
-    assert not updates[tab.parts["lasso_table"]]["visible"], "a prompt has no picture"
-    assert tab.on_lasso(name, Event({"points": chosen}))[tab.parts["lasso_table"]]["visible"]
-
-
-def saved(updates: Any, tab: FiguresTab, button: str) -> bytes:
-    """The file that a press gives the browser, and a sentence about it."""
-    value = json.loads(updates[tab.parts[button]])
-    assert f"Saved {value['name']}:" in updates[tab.context.status]
-    return base64.b64decode(value["address"].partition("base64,")[2])
-
-
-def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[FiguresTab]
-    name, session = visitor(tab, "figures")
+def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(figures: Any) -> None:
+    tab, name, session = figures
     first = session.figures.compared
     assert first.found.titles[0].startswith("RITA (PGD 4/255 on 50 %, memory kept")
     assert len(first.found.won) == len(first.images) > 0
     assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures come with the program"
     shown = won_pictures.won_html(session)
-    assert escape(first.found.sentence) in shown
-    assert all(picture in shown for picture in first.found.won["picture"])
+    assert all(escape(text) in shown for text in (first.found.sentence, *first.found.won["picture"]))
     choices = [value for _, value in won_pictures.menu_choices(evaluation_page.known_measurements(tab.folders))]
     assert len(set(choices)) == len(choices) >= 12
     updates = tab.pick_compared(name, first.second, first.first)
     assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
     assert session.figures.compared.found.paired.gained == first.found.paired.lost
-    rows = saved(tab.save_won(name), tab, "won_table").decode().splitlines() if first.found.paired.lost else [""]
-    assert len(rows) == 1 + first.found.paired.lost
+    tab.pick_compared(name, first.first, first.second)
+    saved = tab.save_won(name)
+    assert "Saved won.csv:" in saved[tab.context.status]
+    assert len(saved_file(saved[tab.parts["won_table"]]).splitlines()) == 1 + len(first.found.won)
     for forged in ("../x", "/dtd/0", 7):
         with pytest.raises(DemoError, match="no such measurement"):
             tab.pick_compared(name, forged, first.second)
@@ -383,35 +336,16 @@ def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_th
     assert tab.pick_compared(name, None, first.second) == {}
 
 
-def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
-    tabs: dict[type[Any], Any], example_run
-) -> None:
+def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(tabs: Any, example_run: Any) -> None:
     tab = tabs[ArenaTab]
     _, session = visitor(tab, "arena")
-    html = table_html(session, {})
+    html, table = table_html(session, {}), session.arena
     assert "</b>, stored" in html
-    assert html.count("class='mark") == len(session.arena.methods) * len(columns())
+    assert html.count("class='mark") == len(table.methods) * len(columns())
     assert "mark empty" not in html
-    table = session.arena
     session.show(example_run)
     tab.context.panels.open(session, "arena")
     html = table_html(session, {})
     assert "</b>, stored" not in html
     assert html.count("mark empty") == html.count("class='mark"), "nothing is known of this picture"
     assert session.arena is table
-
-
-def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_first_tab(tabs) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
-    one, fields = session.stream.recording, tab.opener.fill_form.__self__.form.fields
-    session.attack_defend.sample = "motorcycle"
-    chosen(tab, name, picture=2)
-    list(tab.open_inside(name))
-    shown = form_shown(tab, session)
-    row, asked, run = one.rows()[1], session.attack_defend, session.run
-    assert asked.sample is None
-    assert open_picture(asked.source).key == run.clean.picture.key
-    assert shown[fields["truth"]]["value"] == row["label"]
-    assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
-    assert asked.settings["view_seed"] == row["picture_seed"]

@@ -38,17 +38,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "stored": True,
         "by_known": True,
         "missing": True,
-        "heads": [{"name": EVIL, "title": EVIL, "chosen": True}],
+        "heads": {EVIL: EVIL},
+        "chosen": (EVIL, EVIL),
+        "stop": (EVIL, EVIL),
         "rows": [
-            {
-                **dict.fromkeys(("name", "title"), EVIL),
-                "here": True,
-                "chosen": True,
-                "cells": [
-                    dict.fromkeys(("column", "heading", "mark", "kind", "says"), EVIL) | {"chosen": True, "stop": True}
-                ],
-                "shares": [dict.fromkeys(("percent", "shown", "says", "flag"), EVIL) | {"low": 0, "high": 1}, None],
-            }
+            (
+                *(EVIL, EVIL, {EVIL: SimpleNamespace(**dict.fromkeys(("sign", "kind", "says"), EVIL))}),
+                [SimpleNamespace(percent=1.0, interval=(0.0, 2.0), right=EVIL, n=EVIL, earlier=True), None],
+            )
         ],
     },
     "chips": {"classes": [0], "names": [EVIL], "here": 0, "style": class_style, "signs": [(EVIL, EVIL)]},
@@ -133,7 +130,7 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     bounds = run_figures.bounds_by_side(ToyEngine(spread=0.2), run)
     evil_session.figures = replace(evil_session.figures, theorem_bounds=(run, bounds))
     evil_session.attack_defend.settings = {"hand_prompt": EVIL, "typographic.word": EVIL}
-    drawn += [run_figures.theorem_details(evil_session, DataFolders()), fields_html((), evil_session)]
+    drawn += [run_figures.Theorem().details(evil_session, (run, bounds), DataFolders()), fields_html((), evil_session)]
     drawn += [html(name, **values) for name, values in SMALL.items()]
     tested_elsewhere = {"page.html", "judge.html"}  # they have scripts: test_standalone_page, test_judge
     assert used == set(TEMPLATES.list_templates()) - tested_elsewhere, "a new template gets its line here"

@@ -21,7 +21,7 @@ from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_vie
 from rita_demo.evaluation.streams import StreamRun, traffic_words
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped
-from rita_demo.figures.paper.stream_accuracy import stream_accuracy
+from rita_demo.figures.stream import stream_accuracy
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.records.measurement import AblationPoint, AccuracyChart, StreamTrajectory

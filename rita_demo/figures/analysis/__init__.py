@@ -1,8 +1,6 @@
 """Computations for figures and tables, with numpy, scikit-learn and umap: records in, records out."""
 
-from rita_demo.figures.analysis.agreement import resultant_length
 from rita_demo.figures.analysis.crop_field import entropies
-from rita_demo.figures.analysis.exact_transport import with_exact
 from rita_demo.figures.analysis.feature_cloud import (
     KlFunction,
     clearest_picture,
@@ -14,5 +12,5 @@ from rita_demo.figures.analysis.feature_cloud import (
     separabilities,
     to_points,
 )
-from rita_demo.figures.analysis.projection import captioned_pca, centre_by_kind, pca, umap, umap_caption
-from rita_demo.figures.analysis.umap_process import UmapProcess
+from rita_demo.figures.analysis.numbers import resultant_length, with_exact
+from rita_demo.figures.analysis.projection import UmapProcess, captioned_pca, centre_by_kind, pca, umap, umap_caption

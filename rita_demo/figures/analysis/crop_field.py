@@ -1,7 +1,6 @@
-"""The crops of a run: on which of two answers' sides they and each defence stand (the crop field), some of them in a plane
-with some sentences, and their entropy before and after the prompt update."""
+"""The crops of a run: on which of two answers' sides they and each defence stand (the crop field), how much of the attack is
+left in each, some of them in a plane with some sentences, and their entropy before and after the prompt update."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +17,6 @@ class CropFieldStep:
 
     step: int
     crops: Array  # (N,) each crop as the model sees it
-    counted: Array  # (N,) the same after the defence moved crops or prompts
-    share: Array  # (N,) the crop's part of the mass that RITA moves onto its answer; sums to 1
     answers: Array  # (N,) the class of each crop alone
     methods: dict[str, float]  # name of a defence -> its own margin between the two classes
 
@@ -32,7 +29,6 @@ class CropField:
     rival: int  # the class it is compared with
     boxes: Array  # (N, 4) left, top, right, bottom of each crop as shares of the side
     steps: tuple[CropFieldStep, ...]  # in order, the last is the delivered picture
-    reach: float  # the axis goes from -reach to reach, whatever steps are stored: it is made for the first and the last
 
 
 def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropField:
@@ -40,12 +36,15 @@ def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropF
     sides = {result.step: result.image_result for result in step_results}
     last = 0 if run.attack is None else len(run.attack.frames) - 1
     sides |= {0: run.clean, last: run.attacked}
-    pair = [run.label, rival_class(run)]
-    steps = tuple(_at_step(run, step, sides[step], pair) for step in sorted(sides))
-    most = max(np.abs([*at.crops, *at.counted, *at.methods.values()]).max() for at in (steps[0], steps[-1]))
-    # a little more than that, in steps of 0.05, so that most pictures and strengths have the same axis
-    reach = max(0.05, math.ceil(21.2 * most) / 20)
-    return CropField(pair[0], pair[1], np.asarray(run.attacked.encoded_views.views.boxes), steps, reach)
+    pair, steps = [run.label, rival_class(run)], []
+    for step, side in sorted(sides.items()):
+        methods = {}
+        for name in run.answered:
+            logs = np.log(np.maximum(np.asarray(side.verdicts[name].probability, float)[pair], 1e-38))
+            methods[name] = float(run.class_prompts.temperature * (logs[0] - logs[1]))
+        steps.append(CropFieldStep(step, margins(run, side, pair), view_labels(side), methods))
+    boxes = np.asarray(run.attacked.encoded_views.views.boxes)
+    return CropField(pair[0], pair[1], boxes, tuple(steps))
 
 
 def rival_class(run: Run) -> int:
@@ -61,23 +60,6 @@ def view_labels(side: ImageResult) -> Array:
     return np.asarray(side.trace.confidence.label if before is None else before)
 
 
-def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFieldStep:
-    prompts, trace = run.class_prompts, side.trace
-    moved = trace.prompt_transport.plan[side.verdicts["rita"].label].sum(1)
-    methods = {}
-    for name in run.answered:
-        logs = np.log(np.maximum(np.asarray(side.verdicts[name].probability, float)[pair], 1e-38))
-        methods[name] = float(prompts.temperature * (logs[0] - logs[1]))
-    return CropFieldStep(
-        step,
-        margins(run, side, pair),
-        _difference(trace.view_features, trace.prompt_features, trace.prompt_weight, pair),
-        moved / moved.sum(),
-        view_labels(side),
-        methods,
-    )
-
-
 def margins(run: Run, side: ImageResult, pair: Sequence[int]) -> Array:
     """(N,) by how much each view, as the model sees it, fits the first class of ``pair`` better than the second: the
     difference of its mean cosines with the weighted prompts, in [-2, 2]."""
@@ -91,33 +73,45 @@ def between(run: Run, features: Array, pair: Sequence[int]) -> tuple[Array, Arra
     return cosines[:, pair[0]] - cosines[:, pair[1]], cosines.argmax(1)
 
 
-def _difference(views: Array, text: Array, weight: Array, pair: Sequence[int]) -> Array:
-    two = list(pair)
-    cosines = np.asarray(views) @ np.einsum("kmd,km->kd", text[two], weight[two]).T
-    return cosines[:, 0] - cosines[:, 1]
+@dataclass(frozen=True)
+class PushLeft:
+    """How much of the fall of the margin between two classes is left in each view: why crops help against an attack on the whole
+    picture, which is view 0."""
+
+    share: Array  # (N,) fall / fall of view 0; below 0: the attack helps the right class in this crop
+    median: int | None  # the crop with the median share of crops 1..N-1 (of two the lower); None without crops
+
+
+def push_left(run: Run) -> PushLeft | None:
+    """The fall of every view from the clean to the attacked picture; the margin is that of :func:`margins`, between the
+    reference class and :func:`rival_class`. None: there is no attack, or it does not lower the whole picture's margin."""
+    pair = run.label, rival_class(run)
+    fall = margins(run, run.clean, pair) - margins(run, run.attacked, pair)
+    if run.attack is None or not fall[0] > 0:
+        return None
+    share = fall / fall[0]
+    order = 1 + np.argsort(share[1:], kind="stable")
+    return PushLeft(share, int(order[(len(order) - 1) // 2]) if len(order) else None)
 
 
 @dataclass(frozen=True)
 class SmallTransport:
-    """n crops and m sentences of two classes: ``|crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is the cosine
-    distance."""
+    """n crops and m sentences of two classes."""
 
     classes: tuple[int, int]  # the true class (or CLIP's clean answer) and its rival
     views: np.ndarray  # (n,) indices of the crops
     atoms: np.ndarray  # (2, m) indices of the sentences
-    crop_at: np.ndarray  # (n, 2)
-    sentence_at: np.ndarray  # (2, m, 2)
-    hidden: np.ndarray  # (2, n, m) the part of the cosine distance that the plane does not show
+    cost: np.ndarray  # (2, n, m) in cosine distance
+    sentence_at: np.ndarray  # (2, m, 2) in a plane
 
 
 def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     """Three crops, at ``PLACES`` of their order by how well they fit the rival beside the true class; and of both classes the
     two sentences that differ most.
 
-    The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
-    between two sentences of one class."""
-    classes = run.label, rival
-    trace = side.trace
+    The first axis of the plane leads from the rival's sentences to those of the true class, the second is the largest
+    difference between two sentences of one class."""
+    classes, trace = (run.label, rival), side.trace
     x, z = (np.asarray(part, np.float64) for part in (trace.view_features, trace.prompt_features))
     z = z[list(classes)]
     cost = 1 - np.einsum("nd,cmd->cnm", x, z)
@@ -128,11 +122,7 @@ def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     views = order[np.unique((np.array(PLACES) * (len(order) - 1)).round().astype(int))]
     atoms = _most_different(z, weight[:, 0])
     z = np.take_along_axis(z, atoms[:, :, None], 1)
-    plane = _plane(z)
-    crop_at, sentence_at = x[views] @ plane, z @ plane
-    cost = np.take_along_axis(cost[:, views], atoms[:, None], 2)
-    shown = ((crop_at[None, :, None] - sentence_at[:, None]) ** 2).sum(-1) / 2
-    return SmallTransport(classes, views, atoms, crop_at, sentence_at, cost - shown)
+    return SmallTransport(classes, views, atoms, np.take_along_axis(cost[:, views], atoms[:, None], 2), z @ _plane(z))
 
 
 def _most_different(z: np.ndarray, weight: np.ndarray) -> np.ndarray:

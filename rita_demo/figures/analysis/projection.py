@@ -1,17 +1,26 @@
-"""Projection of features to the plane: PCA and UMAP."""
+"""Projection of features to the plane: PCA, and UMAP, which takes seconds and has a process of its own."""
 
+import multiprocessing
 import os
+import threading
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from rita_demo.process.temp_folder import is_writable, own_temp_folder
+from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import CloudPoints
 
 CENTRED = "pictures and sentences are each centred on their own mean"
 ROWS_AT_ONCE = 512  # of the matrix of distances
+WARM_UP_POINTS = 24  # points of the first fit, which compiles what the later ones use
 
 
 def umap_caption(neighbours: int) -> str:
@@ -59,7 +68,7 @@ def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarr
 
     Points of the same ``picture`` (P,) are no neighbours of each other: crops of one picture are alike whatever it shows,
     and each picture would be an island of its own. -1 belongs to no picture. It takes seconds: the page calls it in
-    :class:`rita_demo.figures.analysis.umap_process.UmapProcess`."""
+    :class:`UmapProcess`."""
     _let_numba_store()
     import umap as library  # imports for many seconds
 
@@ -107,3 +116,69 @@ def _neighbours_elsewhere(X: np.ndarray, neighbours: int, picture: np.ndarray) -
         index[rows] = np.argsort(distance, axis=1, kind="stable")[:, :k]
         distances[rows] = np.take_along_axis(distance, index[rows], axis=1).clip(0)
     return index, distances
+
+
+class UmapProcess:
+    """Computes UMAP (``work``) in another process: its compiled parts cannot run in two threads at once, and importing them takes
+    seconds. It is started ahead of the first call and ends with its parent. Thread-safe; calls wait for each other."""
+
+    def __init__(self, work: Callable[..., Any] = umap) -> None:
+        self._work = work
+        self._lock = threading.RLock()
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def warm_up(self) -> None:
+        """Start the process in the background unless it is running."""
+        with self._lock:
+            if self._process is None or not self._process.is_alive():
+                fresh = multiprocessing.get_context("spawn")
+                self._pipe, theirs = fresh.Pipe()
+                # The child has only its own end of the pipe, so that it reads the end of file when this process ends.
+                self._process = fresh.Process(target=_process_main, args=(theirs, self._work), daemon=True)
+                self._process.start()
+                theirs.close()
+
+    def compute(self, *arguments: object) -> Any:
+        """The result of ``work``.
+
+        Raises:
+            DemoError: the work failed, or the process ended; the next call starts a new one.
+        """
+        with self._lock:
+            self.warm_up()
+            assert self._pipe is not None
+            try:
+                self._pipe.send(arguments)
+                succeeded, result = self._pipe.recv()
+            except (EOFError, OSError) as error:
+                self.close()
+                raise DemoError("The projection was interrupted.", "Try again.") from error
+        if not succeeded:
+            raise DemoError(f"The points could not be projected: {result}.", "PCA still shows them.")
+        return result
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            if self._process is not None and self._pipe is not None:
+                self._pipe.close()
+                self._process.terminate()
+                self._process = None
+
+
+def _process_main(pipe: Connection, work: Callable[..., Any]) -> None:
+    """The main function of the process: warm up, then compute until the pipe is closed."""
+    warnings.simplefilter("ignore")  # UMAP warns that a seed means one thread, which is intended
+    if work is umap:
+        with suppress(Exception):  # the first call says it
+            umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, np.arange(WARM_UP_POINTS))
+    while True:
+        try:
+            arguments = pipe.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            pipe.send((True, work(*arguments)))
+        except Exception as error:  # the caller shows it on the page
+            pipe.send((False, f"{type(error).__name__}: {error}"))

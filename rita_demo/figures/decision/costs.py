@@ -1,4 +1,4 @@
-"""The cost of every class, clean and attacked in one plot."""
+"""The cost of every class, clean and attacked in one plot; and before and after the prompt update."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,8 +7,8 @@ import numpy as np
 
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped, reference_tag, sides_of
-from rita_demo.figures.shapes import category_axis, row_band, segments
-from rita_demo.figures.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
+from rita_demo.figures.shapes import add_changes, category_axis, row_band, segments
+from rita_demo.figures.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import ImageResult, Run
 
 MAX_CLASSES = 10
@@ -104,3 +104,35 @@ def class_label(run: Run, k: int, letters: int) -> str:
         return escaped(name, letters)
     tag = f" ({reference_tag(run)})"
     return f"<b>{escaped(name, letters + 1 - len(tag))}</b>{tag}"
+
+
+def cost_change(run: Run, *, k: int | None = None) -> Figure:
+    """d_OT of each class before (ring) and after (dot) the prompt update, joined by a line; both sides, one scale.
+
+    Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
+    ``customdata = (class, before, after, hover text)``."""
+    classes = shown_classes(run, k, 8)
+    names, sides = run.class_prompts.names, sides_of(run)
+    figure = Figure()
+    for number, name in enumerate(sides):
+        trace, style = getattr(run, name).trace, SIDE_STYLES[name]
+        lift = 0.0 if len(sides) == 1 else 0.17 - 0.34 * number
+        rows = [len(classes) - 1 - i + lift for i in range(len(classes))]
+        data: list[list] = []
+        for c in classes:
+            one, two = (float(t.distance[c]) for t in (trace.untuned_prompt_transport, trace.prompt_transport))
+            data.append([c, one, two, f"{escaped(names[c], 40)}, {name}: {one:.4f} → {two:.4f} ({two - one:+.4f})"])
+        ring = {"size": 8, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
+        both = {"symbol": style["symbol"], "opacity": dim_marks(classes, k)}
+        markers = [both | ring, both | {"size": 9, "color": style["colour"]}]
+        add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, (style["colour"], 2))
+    return finalise(
+        figure,
+        kind="before_after",
+        marks=("k",),
+        alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
+        annotations=[annotation("○◇ before  ●◆ after  (● clean  ◆ attacked)", 0, 1, yshift=6, xshift=-122)],
+        margin={"l": 130, "r": 14, "t": 30, "b": 44},
+        xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
+        yaxis=category_axis([class_label(run, c, 16) for c in classes], top_first=True, size=12, edge=0.1),
+    )

@@ -5,15 +5,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rita_demo.figures.decision.cells import position, ratio_to_product_plan, view_axis
+from rita_demo.figures.decision.views import position, view_axis
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped
 from rita_demo.figures.shapes import category_axis, frame
 from rita_demo.figures.theme import COLOURS, annotation, finalise
-from rita_demo.records import Run
+from rita_demo.records import ImageResult, Run
 
 LEFT_MARGIN = 150  # it holds the prompts
 MOST = 4.0  # times an even share: the darkest cell of a plan
+
+
+def ratio_to_product_plan(side: ImageResult, k: int) -> np.ndarray:
+    """(N, M): the plan of class ``k`` over the product of its marginals, 1 = an even share; NaN for excluded views and prompts.
+
+    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho."""
+    solved = side.trace.prompt_transport
+    product = np.outer(*(np.asarray(weight, float)[k] for weight in (solved.row_weight, solved.column_weight)))
+    return np.where(product > 0, np.asarray(solved.plan, float)[k] / np.maximum(product, 1e-30), np.nan)
 
 
 def plan_matrix(
@@ -26,7 +35,7 @@ def plan_matrix(
     atoms = np.flatnonzero(np.asarray(run.class_prompts.weight)[k] > 0)  # without padding; excluded ones are among them
     sentences, here = [run.class_prompts.prompts[k][m] for m in atoms], np.ix_(order, atoms)
     cost = np.asarray(run.attacked.trace.prompt_transport.cost, float)[k][here].T
-    ratio = ratio_to_product_plan(run, "attacked", k)[here].T
+    ratio = ratio_to_product_plan(run.attacked, k)[here].T
     excluded = np.isnan(ratio)
 
     def hover_text(j: int, i: int) -> str:
@@ -70,7 +79,7 @@ def plan_matrix(
             annotation(f"{right} ▸", 1, 0, yshift=-4, xanchor="right", yanchor="top"),
         ],
         margin={"l": LEFT_MARGIN, "r": 2, "t": 4, "b": 24},
-        xaxis=view_axis(len(order), ""),
+        xaxis=view_axis(len(order), "", 0),
         yaxis=category_axis(
             [escaped(_without_name(one, name), 22) for one in sentences],
             top_first=True,

@@ -1,22 +1,43 @@
-"""Entropy and answer of every view."""
+"""The views of one decision: their order, how much of each moves, their entropy and their answer."""
 
 import math
 
 import numpy as np
 
-from rita_demo.figures.decision.cells import position, view_axis, view_order
-from rita_demo.figures.figure import Figure
+from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.labels import escaped, legend, percent, reference_class, reference_tag
-from rita_demo.figures.shapes import frame
+from rita_demo.figures.shapes import add_changes, frame
 from rita_demo.figures.theme import COLOURS, SIDE_STYLES, TRANSPARENT, annotation, axis, dim_marks, finalise
-from rita_demo.records import Run
+from rita_demo.records import ImageResult, Run
 
-#: answer of a view -> colour, hatching and the character for it in the legend.
+#: Answer of a view -> colour, hatching and the character for it in the legend.
 VIEW_ANSWERS: dict[str, tuple[str, str, str]] = {
     "true": (COLOURS["clean"], "", "■"),
     "fooled": (COLOURS["attack"], "/", "▨"),
     "another": (COLOURS["other"], ".", "░"),
 }
+
+
+def view_order(side: ImageResult) -> np.ndarray:
+    """View numbers from left to right: lowest entropy first."""
+    return np.argsort(np.asarray(side.trace.confidence.entropy), kind="stable")
+
+
+def moved_shares(side: ImageResult, k: int) -> np.ndarray:
+    """(N,): the share of its own mass that each view moves to class ``k``, in [0, 1]."""
+    transport = side.trace.prompt_transport
+    weight = np.asarray(transport.row_weight, float)[k]
+    return np.clip(np.asarray(transport.plan, float)[k].sum(1) / np.maximum(weight, 1e-30), 0, 1)
+
+
+def view_axis(count: int, title: str = "views, surest first", edge: float = 0.2) -> Spec:
+    """The horizontal axis of ``count`` views or prompts, without ticks; ``edge``: space at both ends."""
+    return axis(range=[-0.5 - edge, count - 0.5 + edge], showgrid=False, tickvals=[], title=title)
+
+
+def position(order: np.ndarray, number: int | None) -> int | None:
+    """The index of ``number`` in ``order``, if it is there."""
+    return order.tolist().index(number) if number in order else None
 
 
 def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
@@ -37,14 +58,14 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
     Views under the dashed line are confident: only they may enter the cache. Columns carry
     ``customdata = (view, probability of the true class, hover text)``."""
     one, names = getattr(run, side), run.class_prompts.names
-    order, limit = view_order(one), float(one.trace.confidence.limit)
-    entropy = np.asarray(one.trace.confidence.entropy, float)
+    sure, order = one.trace.confidence, view_order(one)
+    entropy, limit = np.asarray(sure.entropy, float), float(sure.limit)
     answers, wrong = view_answers(run, side)
     figure, entries, counts = Figure(), list[tuple[str, str, str]](), dict[str, int]()
     titles = {"true": f"{escaped(names[run.label], 16)} ({reference_tag(run)})"}
     if wrong is not None:
         titles["fooled"] = escaped(names[wrong], 16)
-    rest = {names[k] for k, kind in zip(one.trace.confidence.label, answers, strict=True) if kind == "another"}
+    rest = {names[k] for k, kind in zip(sure.label, answers, strict=True) if kind == "another"}
     titles["another"] = escaped(rest.pop(), 16) if len(rest) == 1 else "other classes"
     for answer, (colour, hatch, mark) in VIEW_ANSWERS.items():
         places = [i for i, n in enumerate(order) if answers[n] == answer]
@@ -63,13 +84,13 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
             marker=marker | ({"pattern": pattern} if hatch else {}),
             hoverinfo="skip",
         )
-    most = math.log(max(len(names), 2))
     data = []
     for n in order.tolist():
-        share, kept = float(one.trace.confidence.probability[n, run.label]), one.trace.confidence.kept[n]
-        text = f"view {n}: answer {escaped(names[int(one.trace.confidence.label[n])], 40)}, {'' if kept else 'not '}confident"
-        text += f"<br>{reference_class(run)} {percent(share, 1)}, entropy {one.trace.confidence.entropy[n]:.3f} nats"
+        share = float(sure.probability[n, run.label])
+        text = f"view {n}: answer {escaped(names[int(sure.label[n])], 40)}, {'' if sure.kept[n] else 'not '}confident"
+        text += f"<br>{reference_class(run)} {percent(share, 1)}, entropy {sure.entropy[n]:.3f} nats"
         data.append([n, share, text])
+    most = math.log(max(len(names), 2))
     figure.add_bar(  # invisible and of full height: the whole column of a small bar can be hovered and clicked
         x=list(range(len(order))),
         y=[most] * len(order),
@@ -83,9 +104,8 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
     level = min(limit, most)
     dashed = {"color": COLOURS["quiet"], "width": 1.5, "dash": "dash"}
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level, "line": dashed}]
-    if view is not None and (column := position(order, view)) is not None:
-        top = max(float(entropy[view]), 0.04 * most)
-        shapes.append(frame((column - 0.5, column + 0.5), (0, top)))
+    if (column := position(order, view)) is not None:
+        shapes.append(frame((column - 0.5, column + 0.5), (0, max(float(entropy[view]), 0.04 * most))))
     limit_text = f"limit γ<br>{limit:.2f} nats"  # beside the end of the line, where no bar can be
     fooled = "" if wrong is None else f", {counts['fooled']} give {names[wrong]}"
     return finalise(
@@ -103,6 +123,37 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
         ],
         shapes=shapes,
         margin={"l": 46, "r": 72, "t": 30, "b": 34},
-        xaxis=view_axis(len(order), f"{len(order)} views, lowest entropy first", range=[-0.7, len(order) - 0.3]),
+        xaxis=view_axis(len(order), f"{len(order)} views, lowest entropy first"),
         yaxis=axis(range=[0, most * 1.02], title="entropy (nats)", nticks=5),
+    )
+
+
+def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None) -> Figure:
+    """Entropy of every view before (ring) and after (dot) the prompt update, joined by a line; one scale.
+
+    Views are in the order of their entropy on the delivered picture; with a selected ``view`` the others are grey.
+    ``changes``: side -> entropies (N,) before and after, in nats. Two marker traces per side, ``"clean before"``,
+    ``"clean after"``, ..., with ``customdata = (view, before, after)``."""
+    figure, order = Figure(), view_order(run.attacked)
+    for number, (name, (before, after)) in enumerate(changes.items()):
+        style = SIDE_STYLES[name]
+        places = [i + (0.0 if len(changes) == 1 else 0.36 * number - 0.18) for i in range(len(order))]
+        data = [[int(n), float(before[n]), float(after[n])] for n in order]
+        colours = [style["colour"] if view in (None, int(n)) else COLOURS["other"] for n in order]
+        markers = [{"symbol": style["symbol"] + kind, "size": 6, "color": colours} for kind in ("-open", "")]
+        line = style["colour"] if view is None else COLOURS["other"]
+        hover = f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats"
+        add_changes(figure, name, "xy", places, data, hover, markers, (line, 1))
+    most = math.log(max(len(run.class_prompts.names), 2))
+    moved = {name: float(np.mean(after - before)) for name, (before, after) in changes.items()}
+    summary = "; ".join(f"{name} {v:+.3f} nats on average" for name, v in moved.items()).replace("-", "−")
+    return finalise(
+        figure,
+        kind="entropy_change",
+        marks=("view",),
+        alt=f"Entropy of {len(order)} views before and after the prompt update: {summary}.",
+        annotations=[annotation(f"○◇ before  ●◆ after (● clean ◆ attacked): {summary}", 0, 1, yshift=6, xshift=-50)],
+        margin={"l": 58, "r": 14, "t": 30, "b": 34},
+        xaxis=view_axis(len(order)),
+        yaxis=axis(range=[-0.05 * most, 1.03 * most], title="entropy (nats)", nticks=5),
     )

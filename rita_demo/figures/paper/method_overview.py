@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rita_demo.figures.decision.cells import view_order
+from rita_demo.figures.decision.views import view_order
 from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.labels import escaped, legend
 from rita_demo.figures.shapes import category_axis

@@ -21,27 +21,22 @@ KNOWS = {
 }
 
 
-def attacker_of_column(column: str) -> str:
-    """The attacker as the second half of a heading."""
-    return "attacker who knows it" if column == "adaptive" else columns()[column]
-
-
 def answer_html(session: Session) -> str:
     """HTML: the chosen cell's answer with its lead; of a row or column how many stand."""
     view, run, tower = session.arena_view, session.run, tower_of(session)
     cell = None if tower is None else tower.cells.get((view.method, view.column))
-    shown = {"answer": "", "mark": "", "kind": "", "lead": "", "picture": None, "thumbnail": jpeg_uri}
-    said = []
+    shown, said = {"answer": "", "mark": "", "kind": "", "lead": "", "picture": None}, list[str]()
+    attacker = "attacker who knows it" if view.column == "adaptive" else columns().get(view.column, "")
     if view.method and view.column:
-        title = f"{title_of(view.method)}, {attacker_of_column(view.column)}"
+        title = f"{title_of(view.method)}, {attacker}"
         mark = mark_of(session, view.method, view.column)
         if run is not None and tower is not None and isinstance(cell, Verdict):
+            lead = f"{cell.margin:.3f}" if "distance" in cell.margin_unit else f"{100 * cell.margin:.0f} points"
             shown |= {"answer": run.class_prompts.names[cell.label], "mark": mark.sign, "kind": mark.kind}
-            shown |= {"lead": lead(cell), "picture": run.clean.picture.pixels}
+            shown |= {"lead": f"{lead} ahead", "picture": run.clean.picture.pixels}
             if mark.kind == "weak":
-                said.append(
-                    "Right only because this attacker is too weak: one who does not know the defence fools it. Not counted."
-                )
+                text = "Right only because this attacker is too weak: one who does not know the defence fools it. Not counted."
+                said.append(text)
             elif mark.sign == "–":
                 said.append("Wrong without an attack as well: no success of the attack.")
         elif run is not None:
@@ -49,21 +44,14 @@ def answer_html(session: Session) -> str:
     elif view.method:
         title = title_of(view.method)
     else:
-        title = attacker_of_column(view.column) if view.column != "adaptive" else "The attacker who knows each row"
+        title = "The attacker who knows each row" if view.column == "adaptive" else attacker
         title = f"{title[0].upper()}{title[1:]}"
         right, of = (0, 0) if tower is None else standing(tower, shown_rows(session, {}), view.column)
         if of:
             known = run is None or run.label_given
             kept = "that are right without an attack are right here" if known else "keep CLIP’s answer"
             said.append(f"{right} of {of} rows {kept}.")
-    return html("arena_details", title=title, said=said, **shown)
-
-
-def lead(cell: Verdict) -> str:
-    """How far an answer is ahead of the second best."""
-    if "distance" in cell.margin_unit:
-        return f"{cell.margin:.3f} ahead"
-    return f"{100 * cell.margin:.0f} points ahead"
+    return html("arena_details", title=title, said=said, thumbnail=jpeg_uri, **shown)
 
 
 def about_html(session: Session, cells: Sequence[MeasuredCell], shares: Shares) -> str:
@@ -96,20 +84,16 @@ def knows(method: str, column: str) -> str:
 
 def why_autoattack(model: str, shares: Shares) -> str:
     """Why an attack that is stronger against CLIP leaves more to crops; "" where that was not measured."""
-    auto, pgd, clip = (
-        shares.get((model, *cell)) for cell in (("ensemble", "autoattack"), ("ensemble", "pgd"), ("clip", "autoattack"))
-    )
-    if auto is None or pgd is None or clip is None or auto.percent <= pgd.percent:
+    crops, pgd = (shares.get((model, "ensemble", attack)) for attack in ("autoattack", "pgd"))
+    clip = shares.get((model, "clip", "autoattack"))
+    if crops is None or pgd is None or clip is None or crops.percent <= pgd.percent:
         return ""
     reason = "It is made for CLIP alone and ends once CLIP is wrong; what is strongest against CLIP does not carry over best."
     if clip.percent > 5:
-        reason = (
-            f"It leaves a picture as it is where it cannot fool CLIP, {clip.percent:.0f} of 100; PGD changes every one."
-        )
-    return (
-        f"{reason} The average of crops keeps {auto.percent:.0f} % of {auto.n} pictures, under PGD {pgd.percent:.0f} % of "
-        f"{pgd.n}."
-    )
+        share = f"{clip.percent:.0f} of 100"
+        reason = f"It leaves a picture as it is where it cannot fool CLIP, {share}; PGD changes every one."
+    kept = f"{crops.percent:.0f} % of {crops.n} pictures, under PGD {pgd.percent:.0f} % of {pgd.n}"
+    return f"{reason} The average of crops keeps {kept}."
 
 
 def signs_of_masking(method: str, model: str, cells: Sequence[MeasuredCell]) -> str:

@@ -11,7 +11,7 @@ from gradio.components import Component
 from rita_demo.data.memory import MemoryTable
 from rita_demo.defences.registry import compared
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
-from rita_demo.figures.analysis.pooled_shares import pooled
+from rita_demo.figures.analysis.numbers import pooled
 from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import TOWERS, TowerTable, arena_steps, cell_settings, columns, due_jobs
 from rita_demo.pipeline.export import arena_csv, arena_json
@@ -53,8 +53,8 @@ class ArenaTab:
         opener: RunOpener,
         show_model: Callable[[BackboneInfo], Updates],
     ) -> None:
-        self.context, self.folders, self.opener = context, folders, opener
-        self.show_model = show_model
+        self.context, self.folders, self.opener, self.show_model = context, folders, opener, show_model
+        self.export_count = 0
         cells = arena_cells(folders, SHIPPED)
         shares = pooled(cell for cell in cells if cell.budget in (0, STRENGTH))
         add = partial(context.panels.add, first=True)
@@ -86,7 +86,6 @@ class ArenaTab:
             add(gr.HTML(elem_id="arena-about"), partial(details.about_html, cells=cells, shares=shares), "arena")
             self.fill_button = gr.Button("Fill", elem_id="arena-fill", visible=False, size="sm")
             add(self.fill_button, draw_fill_button, "arena")
-        self.export_count = 0
         with layout.folds:
             with build_fold("In numbers, per dataset", elem_id="arena-measured"):
                 self.runs = build_menu([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
@@ -102,15 +101,11 @@ class ArenaTab:
         context.bind_room(own_tab, self.runs)
         context.bind_quick("arena", self.table.click, self.choose, [visitor], "arena")
         controls: list[Any] = [self.switch, *self.asked]  # Gradio makes their events at runtime
-        inputs = [control.input for control in controls]
-        context.bind_quick(
-            "arena", lambda *to, **how: gr.on(inputs, *to, **how), self.on_controls, [visitor, *controls], "arena"
-        )
+        changed = partial(gr.on, [control.input for control in controls])
+        context.bind_quick("arena", changed, self.on_controls, [visitor, *controls], "arena")
         job, outputs = StoppableJob(context, self.stop_button, self.on_stopped), context.outputs(self.stop_button)
-        chosen = [self.start.submit, self.fill_button.click]
-        job.bind_event(
-            lambda *to, **how: gr.on(chosen, *to, **how), self.fill_chosen, [visitor], outputs, **ARENA_QUEUE
-        )
+        chosen = partial(gr.on, [self.start.submit, self.fill_button.click])
+        job.bind_event(chosen, self.fill_chosen, [visitor], outputs, **ARENA_QUEUE)
         job.bind_event(self.fill_all.click, self.fill_everything, [visitor], outputs, **ARENA_QUEUE)
         safe = notice.handle_errors(banner)
         self.export.click(safe(self.on_export), visitor, [banner, self.export], **immediate_event(self.on_export))
@@ -143,9 +138,8 @@ class ArenaTab:
     def draw_fill_all(self, session: Session) -> PanelValue:
         """Its label says what it costs."""
         cost = details.cost_of(session, *self._everything(session))
-        return gr.update(
-            value=f"Fill all: {cost}" if cost else "All is filled", interactive=bool(cost) and not running(session)
-        )
+        name = f"Fill all: {cost}" if cost else "All is filled"
+        return gr.update(value=name, interactive=bool(cost) and not running(session))
 
     def choose(self, visitor: str, event: gr.EventData) -> Updates:
         """Choose what an untrusted click names: a defence, an attacker, or the cell of both, which is filled if it is empty."""
@@ -196,10 +190,8 @@ class ArenaTab:
         """Fill cells of the table, from cheap to expensive; those that are known are kept."""
         context, run, time_left, view = self.context, session.run, TimeLeft(), session.arena_view
         if run is None or not (names and methods and attackers):
-            raise DemoError(
-                "The arena needs a picture, a defence, an attacker and a model.",
-                "Run a picture, or tick a box of each.",
-            )
+            message = "The arena needs a picture, a defence, an attacker and a model."
+            raise DemoError(message, "Run a picture, or tick a box of each.")
         if running(session):
             raise DemoError("The arena is being filled already.", "Stop that first, or wait.")
         known = table_of(session)
@@ -253,9 +245,8 @@ class ArenaTab:
         """Run the attack of the chosen cell again, in its model, and show the run in all rooms."""
         session = self.context.sessions.get(visitor)
         tower, request = cell_request(session)
-        for _ in self.context.models.load_steps(
-            tower.backbone.name
-        ):  # a stored table's model may never have been loaded
+        # a stored table's model may never have been loaded
+        for _ in self.context.models.load_steps(tower.backbone.name):
             yield self.context.progress("Loading the other model", 0)
 
         def find() -> RunRequest:

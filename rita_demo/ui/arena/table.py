@@ -1,15 +1,14 @@
 """The one table of *Arena*: a row for each defence, its marks on the picture on screen, and its shares of many pictures."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from rita_demo.defences.registry import compared
-from rita_demo.figures.analysis.pooled_shares import PooledShare
+from rita_demo.figures.analysis.numbers import PooledShare
 from rita_demo.pipeline.arena import TOWERS, ArenaTable, TowerTable, columns, masked, wrong_before
 from rita_demo.process.templates import html
 from rita_demo.records import Verdict
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.wording import EARLIER_MARK, EARLIER_NOTE, title_of
+from rita_demo.ui.widgets.wording import EARLIER_NOTE, title_of
 from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
 
 #: (model, defence, attack) -> its share of many pictures.
@@ -44,8 +43,8 @@ def shown_rows(session: Session, shares: Shares) -> list[str]:
     rows = [name for name in compared() if wanted is None or name in wanted]
 
     def place(name: str) -> list[float]:
-        found = [shares.get((model, name, attack)) for attack in attacks]
-        return [1.0 if share is None else -share.percent for share in found]
+        known = (shares.get((model, name, attack)) for attack in attacks)
+        return [1.0 if share is None else -share.percent for share in known]
 
     return sorted(rows, key=place)
 
@@ -111,61 +110,32 @@ def table_html(session: Session, shares: Shares) -> str:
     """The table of the model that is shown."""
     view, table, model = session.arena_view, table_of(session), model_of(session)
     heads, names = shown_columns(session), shown_rows(session, shares)
-    given = session.run is None or session.run.label_given
-    chosen = view.method in names, view.column in heads  # where the tabulator enters
-    stop = view.method if chosen[0] else next(iter(names), ""), view.column if chosen[1] else next(iter(heads), "")
-    rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "title": title_of(name),
-            "here": name == view.method,
-            "chosen": (name, "") == (view.method, view.column),
-            "cells": [
-                {
-                    "column": column,
-                    "heading": heads[column],
-                    "mark": mark.sign,
-                    "kind": mark.kind,
-                    "says": mark.says,
-                    "chosen": (name, column) == (view.method, view.column),
-                    "stop": (name, column) == stop,
-                }
-                for column in heads
-                for mark in [mark_of(session, name, column)]
-            ],
-            "shares": [_bar(shares.get((model, name, attack))) for attack in MANY],
-        }
+    rows = [
+        (
+            *(name, title_of(name), {column: mark_of(session, name, column) for column in heads}),
+            [shares.get((model, name, attack)) for attack in MANY],
+        )
         for name in names
     ]
-    many = [share.n for name in names for attack in MANY if (share := shares.get((model, name, attack)))]
-    earlier = any(at[0] == model and at[1] in names and share.earlier for at, share in shares.items() if at[2] in MANY)
-    question = "is the answer right?" if given else "is CLIP’s answer kept?"
+    # where the tabulator enters
+    stop = (
+        view.method if view.method in names else next(iter(names), ""),
+        view.column if view.column in heads else next(iter(heads), ""),
+    )
+    many = [share for *_, known in rows for share in known if share]
+    counts = sorted({share.n for share in many})
+    pictures = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "No"
+    given = session.run is None or session.run.label_given
     return html(
         "arena_table",
         stored=table is not None and table.stored,
-        question=question,
-        many=f"{' to '.join(map(str, sorted({min(many), max(many)})))} test pictures" if many else "No test pictures",
-        heads=[
-            {"name": name, "title": title, "chosen": ("", name) == (view.method, view.column)}
-            for name, title in heads.items()
-        ],
+        question="is the answer right?" if given else "is CLIP’s answer kept?",
+        many=f"{pictures} test pictures",
+        heads=heads,
+        chosen=(view.method, view.column),
+        stop=stop,
         by_known=model == EMBEDDED_ROBUST,
         rows=rows,
-        missing=any(cell["kind"] == "empty" for row in rows for cell in row["cells"]),
-        earlier=EARLIER_NOTE.strip() if earlier else "",
+        missing=any(mark.kind == "empty" for _, _, marks, _ in rows for mark in marks.values()),
+        earlier=EARLIER_NOTE.strip() if any(share.earlier for share in many) else "",
     )
-
-
-def _bar(share: PooledShare | None) -> dict[str, Any] | None:
-    if share is None:
-        return None
-    low, high = share.interval
-    says = f"{share.right} of {share.n}, 95 % interval {low:.0f} to {high:.0f}"
-    return {
-        "percent": round(share.percent, 1),
-        "shown": f"{share.percent:.0f}",
-        "low": round(low, 1),
-        "high": round(high, 1),
-        "says": says,
-        "flag": EARLIER_MARK * share.earlier,
-    }

@@ -1,14 +1,11 @@
-"""The long jobs of *Figures*: collect pictures, run UMAP.
-
-Each yields ``{component: value}`` after every picture or half second and can be stopped there; the earlier result
-stays.
-"""
+"""The long jobs of *Figures*: collect pictures, run UMAP. Each yields updates after every picture or half second and can be
+stopped there; the earlier result stays."""
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from typing import Any
 
 from rita_demo.attacks import get_attack
 from rita_demo.evaluation import page as evaluation_page
@@ -24,7 +21,6 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
 from rita_demo.ui.session.figures_state import FiguresState
-from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 DATASET_PREFIX = "dataset:"  # of a source that needs no stored run
@@ -59,49 +55,50 @@ class FigureJobs:
             steps = Steps(evaluation_page.load_cloud_steps(self._folders, source, engine))
             text = "Encoding clean picture {} of {}"
         else:
-            asked = (parse_names(names) or CLASSES, parse_number(each, "pictures"))
-            collection = evaluation_page.live_set(self._folders, str(source).removeprefix(DATASET_PREFIX), *asked)
+            asked, count = [] if names is None else names, parse_int(each, 0, 100_000)
+            if not isinstance(asked, list) or not all(isinstance(name, str) for name in asked):
+                raise SettingError("The class names come as a list.", "Choose them in the menu.")
+            if count is None:
+                raise SettingError(f"The number of pictures is a whole number; got {str(each)[:40]!r}.")
+            dataset, classes = (
+                str(source).removeprefix(DATASET_PREFIX),
+                tuple(dict.fromkeys(map(str, asked))) or CLASSES,
+            )
+            collection = evaluation_page.live_set(self._folders, dataset, classes, count)
             steps = Steps(evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views)))
             text = "Attacking and deciding picture {} of {}"
         for done, total in steps:
             yield context.progress(text.format(done + 1, total), done / total, time_left)
         placed = analysis.placed_cloud(steps.value, engine.kl_to_one_hot)
-        yield from self._show(session, placed, f"Collected {len(placed.cloud.ids)} pictures.")
-
-    def _show(self, session: Session, placed: PlacedCloud, text: str) -> Iterator[Updates]:
-        """A new cloud, then how far its classes are apart."""
-        context = self._context
         with session.lock:
             session.figures = with_cloud(session.figures, placed)
         context.sessions.evict()
         yield context.done("Measuring how far the classes are apart") | context.changed(session, "cloud", "figures")
         measured = replace(placed, separability=analysis.separabilities(placed.cloud))
         session.figures = replace(session.figures, placed_cloud=measured)
+        text = f"Collected {len(placed.cloud.ids)} pictures."
         yield Finished(context.done(text) | context.changed(session, "cloud"))
 
     def run_umap(self, visitor: str) -> Iterator[Updates]:
         """UMAP in the other process for the cloud that was just collected; meanwhile the page shows PCA. Nothing if collecting
         failed, which has its own message."""
-        session, near = self._context.sessions.get(visitor), UMAP_NEIGHBOURS
-        one = session.figures.placed_cloud
-        if one is None or "UMAP" in one.coordinates:
-            return
         context, begin = self._context, time.perf_counter()
-        asked = self._umap_threads.submit(
-            self.worker.compute, analysis.centre_by_kind(one.points), near, one.points.picture
-        )
-        while True:
-            try:
-                coordinates = asked.result(0.5)
-                break
-            except FutureTimeout:
-                spent = time.perf_counter() - begin
-                yield context.done(f"UMAP is placing {len(one.points.kind)} points, {spent:.0f} s so far")
+        session = context.sessions.get(visitor)
+        placed = session.figures.placed_cloud
+        if placed is None or "UMAP" in placed.coordinates:
+            return
+        points = placed.points
+        centred = analysis.centre_by_kind(points)
+        asked = self._umap_threads.submit(self.worker.compute, centred, UMAP_NEIGHBOURS, points.picture)
+        while wait([asked], 0.5).not_done:
+            spent = time.perf_counter() - begin
+            yield context.done(f"UMAP is placing {len(points.kind)} points, {spent:.0f} s so far")
+        coordinates = asked.result()
         with session.lock:
             now = session.figures.placed_cloud
-            if now is None or now.cloud is not one.cloud:
+            if now is None or now.cloud is not placed.cloud:
                 return  # other pictures were collected meanwhile
-            captions = now.captions | {"UMAP": analysis.umap_caption(near)}
+            captions = now.captions | {"UMAP": analysis.umap_caption(UMAP_NEIGHBOURS)}
             drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn)
         text = f"UMAP placed {len(coordinates)} points."
@@ -113,27 +110,13 @@ def with_cloud(figures: FiguresState, placed: PlacedCloud) -> FiguresState:
     n = analysis.clearest_picture(placed.cloud)
     mine = (placed.points.kind == "attacked") & (placed.points.picture == n)
     shown = figures.shown if figures.shown in ("cloud", "kl") else "cloud"
-    return replace(
-        figures,
-        shown=shown,
-        placed_cloud=placed,
-        projection="UMAP",
-        lasso_points=(),
-        k=None,
-        picture=n,
-        point=int(mine.argmax()),
-    )
+    chosen: dict[str, Any] = {"k": None, "picture": n, "point": int(mine.argmax()), "lasso_points": ()}
+    return replace(figures, shown=shown, placed_cloud=placed, projection="UMAP", **chosen)
 
 
 def is_stored(source: JsonValue) -> bool:
     """Whether an untrusted source may name a stream or a stored example: it names no dataset."""
     return isinstance(source, str) and not source.startswith(DATASET_PREFIX)
-
-
-def example_of(source: JsonValue) -> str | None:
-    """The dataset whose stored example an untrusted source names."""
-    named = isinstance(source, str) and source.startswith(EXAMPLE_PREFIX)
-    return str(source).removeprefix(EXAMPLE_PREFIX) if named else None
 
 
 def _cloud_settings(attack: JsonValue, budget: JsonValue, views: JsonValue) -> Settings:
@@ -144,20 +127,3 @@ def _cloud_settings(attack: JsonValue, budget: JsonValue, views: JsonValue) -> S
     if not strength and get_attack(name).bounded:
         name = "none"
     return RECOMMENDED.replace(square="model", budget=strength, views=count, attack=name)
-
-
-def parse_names(value: JsonValue) -> tuple[str, ...]:
-    """Class names from a menu, untrusted; () for none."""
-    given = [] if value is None else value
-    names = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
-    if not isinstance(given, list) or len(names) < len(given):
-        raise SettingError("The class names come as a list.", "Choose them in the menu.")
-    return tuple(dict.fromkeys(names))
-
-
-def parse_number(value: JsonValue, what: str) -> int:
-    """A whole number from a slider, untrusted."""
-    found = parse_int(value, 0, 100_000)
-    if found is None:
-        raise SettingError(f"The number of {what} is a whole number; got {str(value)[:40]!r}.")
-    return found

@@ -3,7 +3,7 @@
 Its panels share the selection of all rooms; they are drawn only while the room is in sight.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,15 +19,14 @@ from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures, wall, won_pictures
-from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, FigureJobs, example_of, is_stored, with_cloud
+from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, FigureJobs, is_stored, with_cloud
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelValue, Parts, Updates
-from rita_demo.ui.framework.room_layout import RoomLayout, build_drawer, build_room
+from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.panels.run_pills import run_pills
@@ -71,37 +70,59 @@ class FiguresTab:
         self.sources: list[tuple[str, str]] = []  # that pictures can be collected from now
         self.parts: Parts = {}
         self.export_count = 0
-        layout = build_room(context.panels, self.room, wall.headline, *TOPICS)
+        panels = context.panels
+        layout = build_room(panels, self.room, wall.headline, *TOPICS)
         with layout.pills:
             self._build_pills()
-        self._build_figure(layout)
-        self._build_folds(layout)
-        context.panels.prepare(self.room, self._prepare)
-        context.panels.on_open(self.room, self.on_open)
+            with build_drawer(self.room) as self.parts["drawer"]:
+                self._build_drawer()
+        p = self.parts
+        with layout.figure:
+            large = PlotlyView(elem_id="fig-large", aria="The large figure of the wall", height=610)
+            p["large"] = panels.add(large, wall.draw, *TOPICS, first=True)
+            panels.add(MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud", first=True)
+            panels.add(gr.HTML(elem_id="fig-caption"), wall.caption, *TOPICS, first=True)
+        with layout.details:
+            details = HtmlButtons(elem_id="fig-details")
+            p["details"] = panels.add(details, lambda session: wall.details(session, folders), *TOPICS, first=True)
+            p["lassoed"] = panels.add(gr.HTML(elem_id="fig-lassoed"), feature_cloud.lasso_says, "cloud")
+            with gr.Row(elem_classes="chosen-row"):
+                button = DownloadButtons({"csv": "Selected points as CSV"}, visible=False, elem_id="fig-export")
+                p["lasso_table"] = panels.add(
+                    button, lambda session: gr.update(visible=bool(feature_cloud.lassoed_pictures(session))), "cloud"
+                )
+            panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "figures")
+        with layout.folds:
+            with build_fold("How separability is measured", elem_id="fig-separability"):
+                panels.add(gr.HTML(elem_id="fig-separation"), feature_cloud.separability_table, "cloud")
+            p |= won_pictures.build(context)
+            with build_fold("What each part adds", elem_id="fig-parts"):
+                panels.add(gr.HTML(elem_id="fig-components"), measurements.component_table, "figures")
+            with build_fold("Every accuracy the paper prints", elem_id="fig-tables"):
+                shown: dict[str, Any] = {"show_search": "filter", "show_label": False, "max_height": 420}
+                titles = list(measurements.SHOWN.values())
+                printed = gr.Dataframe(headers=titles, interactive=False, elem_id="fig-printed", **shown)
+                p["printed"] = panels.add(printed, measurements.paper_table, "printed")
+        panels.prepare(self.room, self._prepare)
+        panels.on_open(self.room, self.on_open)
 
     # --- layout
     def _build_pills(self) -> None:
         """A pill is in sight while a figure is large that it is of (the ``of-`` classes, style sheet)."""
-        p, panels = self.parts, self.context.panels
+        p, panels, at = self.parts, self.context.panels, Session().figures
 
-        def menu(name: str, label: str, choices: list[Any], value: str, of: str) -> Any:
+        def menu(name: str, label: str, choices: Sequence[Any], value: str, of: str) -> Any:
             more: dict[str, Any] = {"label": label, "filterable": False, "elem_id": f"fig-{name}", "elem_classes": of}
             return build_menu(choices, value=value, **more)
 
-        p["shown"] = panels.add(
-            menu("shown", "Pictures", EXAMPLES, EXAMPLES[0][1], "of-cloud of-kl"), self._shown, "cloud"
-        )
-        p["how"] = gr.Radio(
-            ["UMAP", "PCA"], value="UMAP", label="Projection", elem_id="fig-how", elem_classes="switch of-cloud"
-        )
+        p["shown"] = menu("shown", "Pictures", EXAMPLES, EXAMPLES[0][1], "of-cloud of-kl")
+        panels.add(p["shown"], self._shown, "cloud")
+        how: dict[str, Any] = {"elem_id": "fig-how", "elem_classes": "switch of-cloud"}
+        p["how"] = gr.Radio(["UMAP", "PCA"], value="UMAP", label="Projection", **how)
         panels.add(HtmlButtons(elem_id="fig-run-pills", elem_classes="of-theorem of-overview"), run_pills, "run")
-        settings, setting = measurements.setting_choices(), Session().figures.setting
-        p["setting"] = menu("setting", "Setting", settings, setting, "of-settings")
+        p["setting"] = menu("setting", "Setting", measurements.setting_choices(), at.setting, "of-settings")
         p["run"] = menu("run", "Run", [SHIPPED_RUN], SHIPPED_RUN[1], "of-settings")
-        datasets = measurements.dataset_choices()
-        p["dataset"] = menu("dataset", "Dataset", datasets, Session().figures.dataset, "of-paper")
-        with build_drawer(self.room) as p["drawer"]:
-            self._build_drawer()
+        p["dataset"] = menu("dataset", "Dataset", measurements.dataset_choices(), at.dataset, "of-paper")
 
     def _build_drawer(self) -> None:
         """What is collected for the feature cloud."""
@@ -122,50 +143,15 @@ class FiguresTab:
         p["gather"] = gr.Button("Collect pictures", size="sm", variant="primary", elem_id="fig-gather")
         p["stop"] = gr.Button("Stop", size="sm", visible=False, elem_id="fig-stop")
 
-    def _build_figure(self, layout: RoomLayout) -> None:
-        p, panels = self.parts, self.context.panels
-        with layout.figure:
-            aria = "The large figure of the wall"
-            large = PlotlyView(elem_id="fig-large", aria=aria, height=610)
-            p["large"] = panels.add(large, wall.draw, *TOPICS, first=True)
-            p["chips"] = panels.add(
-                MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud", first=True
-            )
-            panels.add(gr.HTML(elem_id="fig-caption"), wall.caption, *TOPICS, first=True)
-        with layout.details:
-            details = HtmlButtons(elem_id="fig-details")
-            p["details"] = panels.add(details, lambda session: wall.details(session, self.folders), *TOPICS, first=True)
-            p["lassoed"] = panels.add(gr.HTML(elem_id="fig-lassoed"), feature_cloud.lasso_says, "cloud")
-            with gr.Row(elem_classes="chosen-row"):
-                button = DownloadButtons({"csv": "Selected points as CSV"}, visible=False, elem_id="fig-export")
-                p["lasso_table"] = panels.add(
-                    button, lambda session: gr.update(visible=feature_cloud.is_chosen(session)), "cloud"
-                )
-            panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "figures")
-
-    def _build_folds(self, layout: RoomLayout) -> None:
-        p, panels = self.parts, self.context.panels
-        with layout.folds:
-            with build_fold("How separability is measured", elem_id="fig-separability"):
-                panels.add(gr.HTML(elem_id="fig-separation"), feature_cloud.separability_table, "cloud")
-            p |= won_pictures.build(self.context, self.folders)
-            with build_fold("What each part adds", elem_id="fig-parts"):
-                panels.add(gr.HTML(elem_id="fig-components"), measurements.component_table, "figures")
-            with build_fold("Every accuracy the paper prints", elem_id="fig-tables"):
-                shown: dict[str, Any] = {"show_search": "filter", "show_label": False, "max_height": 420}
-                printed = gr.Dataframe(
-                    headers=list(measurements.SHOWN.values()), interactive=False, elem_id="fig-printed", **shown
-                )
-                p["printed"] = panels.add(printed, measurements.paper_table, "printed")
-
     def _shown(self, session: Session) -> PanelValue:
         """The menu of pictures: the stored examples, what was collected if it is on screen, and where more can be collected."""
-        one = session.figures.placed_cloud
-        stored = one is None or one.stored
-        own = [] if one is None or one.stored else [(one.cloud.title.partition(", Many")[0][:60], COLLECTED)]
-        value = EXAMPLE_PREFIX + (one.cloud.dataset if one else evaluation_page.EXAMPLES[0]) if stored else COLLECTED
+        placed = session.figures.placed_cloud
         more = [(f"Collect: {text}", name) for text, name in self.sources]
-        return gr.update(choices=[*own, *EXAMPLES, *more], value=value)
+        if placed is not None and not placed.stored:
+            own = (placed.cloud.title.partition(", Many")[0][:60], COLLECTED)
+            return gr.update(choices=[own, *EXAMPLES, *more], value=COLLECTED)
+        dataset = evaluation_page.EXAMPLES[0] if placed is None else placed.cloud.dataset
+        return gr.update(choices=[*EXAMPLES, *more], value=EXAMPLE_PREFIX + dataset)
 
     def class_choices(self, source: str) -> list[tuple[str, str]]:
         """(text, name) of the classes of a dataset; none of a source that is not attacked now."""
@@ -175,76 +161,64 @@ class FiguresTab:
     # --- events
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
-        p, visitor = self.parts, self.context.visitor
-        said = self.context.error_banner
-        of = partial(self.context.outputs_of, self.room)
+        p, context, visitor = self.parts, self.context, self.context.visitor
+        said, status = context.error_banner, context.status
+        of = partial(context.outputs_of, self.room)
         sources_chosen, runs_chosen = (
             partial(gr.on, [p[name].input for name in names]) for names in (("source", "attack"), ("first", "second"))
         )
         live = [p[name] for name in LIVE_CONTROLS]
-        compared = [said, p["won"], p["second"], p["won_table"]]
+        pictures = [*of("cloud", "figures"), p["drawer"], p["source"], *live]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
-            (p["large"].select, self.on_lasso, [visitor], [said, p["lassoed"], p["lasso_table"]]),
-            (
-                *(p["shown"].input, self.pick_pictures, [visitor, p["shown"]]),
-                [*of("cloud", "figures"), p["drawer"], p["source"], *live],
-            ),
-            (sources_chosen, self.pick_source, [visitor, p["source"], p["attack"]], live),
-            (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
-            (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures", "printed")),
-            (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
-            (p["dataset"].input, self.pick_dataset, [visitor, p["dataset"]], of("figures")),
-            (runs_chosen, self.pick_compared, [visitor, p["first"], p["second"]], compared),
-            (p["lasso_table"].click, self.save_points, [visitor], [said, self.context.status, p["lasso_table"]]),
-            (p["won_table"].click, self.save_won, [visitor], [said, self.context.status, p["won_table"]]),
+            (p["large"].select, self.on_lasso, [], [said, p["lassoed"], p["lasso_table"]]),
+            (p["shown"].input, self.pick_pictures, [p["shown"]], pictures),
+            (sources_chosen, self.pick_source, [p["source"], p["attack"]], live),
+            (p["how"].input, self.pick_projection, [p["how"]], of("cloud")),
+            (p["run"].input, self.pick_run, [p["run"]], of("figures", "printed")),
+            (p["setting"].input, self.pick_setting, [p["setting"]], of("figures")),
+            (p["dataset"].input, self.pick_dataset, [p["dataset"]], of("figures")),
+            (runs_chosen, self.pick_compared, [p["first"], p["second"]], [said, p["won"], p["second"], p["won_table"]]),
+            (p["lasso_table"].click, self.save_points, [], [said, status, p["lasso_table"]]),
+            (p["won_table"].click, self.save_won, [], [said, status, p["won_table"]]),
         ]
         for event, handler, inputs, outputs in quick:
-            event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
-        bind_selection(self.context, self.room)
-        lists = [p[name] for name in ("source", "run", "first", "second")]
-        self.context.bind_room(own_tab, *lists)
+            event(notice.handle_errors(said)(handler), [visitor, *inputs], outputs, **immediate_event(handler))
+        bind_selection(context, self.room)
+        context.bind_room(own_tab, *(p[name] for name in ("source", "run", "first", "second")))
         self.opener.bind_event(p["details"].click, self.open_picture)
         self.opener.bind_event(p["won"].click, self.open_won)
-        self._bind_jobs()
+        stopped = context.done("Stopped. What was there before is still shown.")
+        job, outputs = StoppableJob(context, p["stop"], lambda _: stopped), context.outputs(p["stop"])
+        asked = [visitor, *(p[name] for name in ("source", "each", "attack", "budget", "views", "names"))]
+        gathers = job.bind_event(p["gather"].click, self.jobs.collect, asked, outputs, **LONG_EVENT)
+        gathers.success(job.handler(self.jobs.run_umap, follows=True), visitor, outputs, **UMAP_EVENT)
 
-    def _bind_jobs(self) -> None:
-        p, visitor = self.parts, self.context.visitor
-        asked = [p[n] for n in ("source", "each", "attack", "budget", "views", "names")]
-        cloud, outputs = StoppableJob(self.context, p["stop"], self.on_stopped), self.context.outputs(p["stop"])
-        gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
-        gathers.success(cloud.handler(self.jobs.run_umap, follows=True), visitor, outputs, **UMAP_EVENT)
-
-    def on_stopped(self, _: Session) -> Updates:
-        return self.context.done("Stopped. What was there before is still shown.")
-
-    def _change(self, session: Session, topic: str, **changes: Any) -> Updates:
+    def _change(self, visitor: str, topic: str, **changes: Any) -> Updates:
         """Change what the room shows, and draw what depends on ``topic``."""
+        session = self.context.sessions.get(visitor)
         session.figures = replace(session.figures, **changes)
         return self.context.answer(session, self.room, topic)
 
     # --- opening the room
     def on_open(self, session: Session) -> Updates:
-        """The room is opened: warm up UMAP, list the runs. The first time it shows a stored cloud."""
+        """The room is opened: warm up UMAP; the menus of the runs and of the pictures that are on the server now. The first
+        time it shows a stored cloud."""
         self.jobs.worker.warm_up()
         if session.figures.placed_cloud is None:
             with suppress(DataError):
                 self._show_example(session, evaluation_page.EXAMPLES[0])
-        lists = self._lists(session)
-        self._load_run_folder(session, lists[self.parts["run"]]["value"])  # it may have more rows than before
-        session.touch("figures", "cloud")
-        return lists
-
-    def _lists(self, session: Session) -> Updates:
-        """The menus of the runs and of the pictures that are on the server now."""
         runs = [SHIPPED_RUN, *((name, name) for name in evaluation_page.run_names(self.folders))]
         self.sources = source_choices(self.folders)
         chosen = session.figures.run_folder
-        value = chosen if (chosen, chosen) in runs else evaluation_page.SHIPPED
-        lists = {
+        chosen = chosen if (chosen, chosen) in runs else evaluation_page.SHIPPED
+        lists: Updates = {
             self.parts["source"]: gr.update(choices=self.sources),
-            self.parts["run"]: gr.update(choices=runs, value=value),
+            self.parts["run"]: gr.update(choices=runs, value=chosen),
+            **won_pictures.open_menus(self.parts, self.folders, session),
         }
-        return lists | won_pictures.open_menus(self.parts, self.folders, session)
+        self._load_run_folder(session, chosen)  # it may have more rows than before
+        session.touch("figures", "cloud")
+        return lists
 
     def _show_example(self, session: Session, dataset: str) -> None:
         """A stored cloud. Raises DataError: its file is missing or damaged."""
@@ -273,11 +247,11 @@ class FiguresTab:
     def on_lasso(self, visitor: str, event: gr.EventData) -> Updates:
         """Points were surrounded."""
         session = self.context.sessions.get(visitor)
-        one = session.figures.placed_cloud
-        if one is None or session.figures.shown != "cloud":
+        placed = session.figures.placed_cloud
+        if placed is None or session.figures.shown != "cloud":
             return {}
-        chosen = selected_points(event, len(one.points.kind))
-        session.figures = replace(session.figures, lasso_points=chosen)
+        points = selected_points(event, len(placed.points.kind))
+        session.figures = replace(session.figures, lasso_points=points)
         return self.context.panels.draw_only(session, [self.parts["lassoed"], self.parts["lasso_table"]])
 
     def save_points(self, visitor: str) -> Updates:
@@ -298,37 +272,32 @@ class FiguresTab:
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """The chosen picture: attack it again as in the cloud, and show it in *Inside*."""
         session = self.context.sessions.get(visitor)
-        cloud = session.figures.placed_cloud and session.figures.placed_cloud.cloud
-        if not isinstance(cloud, FeatureCloud):
+        placed = session.figures.placed_cloud
+        n = None if placed is None else parse_int(event_data(event).get("picture"), 0, len(placed.cloud.ids))
+        if placed is None or n is None:
             return
-        n = parse_int(event_data(event).get("picture"), 0, len(cloud.ids))
-        if n is None:
-            return
-        side = self.context.engine_of(session).info.side
+        cloud, side = placed.cloud, self.context.engine_of(session).info.side
 
         def find() -> RunRequest:
             picture = evaluation_page.cloud_picture(self.folders, cloud, n, side)
             settings = cloud.settings.replace(view_seed=cloud.seeds[n], attack_seed=cloud.seeds[n])
-            names, label = cloud.names, int(cloud.label[n])
-            return RunRequest(picture, names, settings, label, None, cloud.ids[n])
+            return RunRequest(picture, cloud.names, settings, int(cloud.label[n]), None, cloud.ids[n])
 
         yield from self.opener.steps(session, find, "inside")
 
     def open_won(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """A picture that one run alone has right was pressed: show it in all rooms as that run had it."""
         session = self.context.sessions.get(visitor)
-        compared = session.figures.compared
+        compared, engine = session.figures.compared, self.context.engine_of(session)
         n = parse_int(event_data(event).get("picture"), 0, len(compared.found.won) if compared else 0)
-        if n is None:
-            return
-        engine = self.context.engine_of(session)
-        yield from self.opener.steps(session, lambda: won_pictures.request_of(session, engine, self.folders, n))
+        if n is not None:
+            yield from self.opener.steps(session, lambda: won_pictures.request_of(session, engine, self.folders, n))
 
     def pick_pictures(self, visitor: str, name: JsonValue) -> Updates:
         """A stored example is shown at once; of a dataset or a stream the drawer opens, where its pictures are collected."""
-        session, example = self.context.sessions.get(visitor), example_of(name)
-        if example is not None:
-            self._show_example(session, example)
+        session = self.context.sessions.get(visitor)
+        if isinstance(name, str) and name.startswith(EXAMPLE_PREFIX):
+            self._show_example(session, name.removeprefix(EXAMPLE_PREFIX))
             return self.context.answer(session, self.room, "cloud", "figures")
         shown = {self.parts["shown"]: self._shown(session)}
         if name not in [known for _, known in self.sources]:
@@ -339,14 +308,13 @@ class FiguresTab:
     def pick_source(self, visitor: str, source: JsonValue, attack: JsonValue) -> Updates:
         """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
         live = not is_stored(source)
-        updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in LIVE_CONTROLS}
         choices = self.class_choices(str(source)) if live else []
+        updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in LIVE_CONTROLS}
         updates[self.parts["names"]] = gr.update(interactive=live, value=[], choices=choices)
         return updates | {self.parts["budget"]: strength_update(attack, STRENGTH_INFO, usable=live)}
 
     def pick_projection(self, visitor: str, projection: JsonValue) -> Updates:
-        known = projection in ("PCA", "UMAP")
-        return self._change(self.context.sessions.get(visitor), "cloud", projection=projection) if known else {}
+        return self._change(visitor, "cloud", projection=projection) if projection in ("PCA", "UMAP") else {}
 
     # --- measurements
     def pick_run(self, visitor: str, run: str | None) -> Updates:
@@ -356,11 +324,11 @@ class FiguresTab:
 
     def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:
         known = setting in [name for _, name in measurements.setting_choices()]
-        return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
+        return self._change(visitor, "figures", setting=setting) if known else {}
 
     def pick_dataset(self, visitor: str, dataset: JsonValue) -> Updates:
         known = dataset in measurements.dataset_choices()
-        return self._change(self.context.sessions.get(visitor), "figures", dataset=dataset) if known else {}
+        return self._change(visitor, "figures", dataset=dataset) if known else {}
 
     def pick_compared(self, visitor: str, first: JsonValue, second: JsonValue) -> Updates:
         """Two measurements were chosen: the pictures that the first alone has right. A second one that is not of the same

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, Measured, OnlyRight
+from rita_demo.evaluation.page import DataFolders, Measured
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.templates import html
@@ -36,7 +36,7 @@ OPENS = (
 )
 
 
-def build(context: AppContext, folders: DataFolders) -> Parts:
+def build(context: AppContext) -> Parts:
     """The fold; its components by name."""
     lead = (
         "Any two measurements on this server that share pictures: two methods, memory and no memory, before and after a "
@@ -49,60 +49,57 @@ def build(context: AppContext, folders: DataFolders) -> Parts:
                 parts[name] = build_menu([], label=label, elem_id=f"fig-{name}")
         with gr.Row(elem_classes="chosen-row"):
             button = DownloadButtons({"csv": "Pictures as CSV"}, visible=False, elem_id="fig-won-export")
-            parts["won_table"] = context.panels.add(button, lambda session: gr.update(visible=is_there(session)))
+            parts["won_table"] = context.panels.add(button, lambda session: gr.update(visible=has_pictures(session)))
         parts["won"] = context.panels.add(HtmlButtons(elem_id="fig-won-pictures"), won_html)
     return parts
 
 
-def _found(session: Session) -> OnlyRight:
-    if session.figures.compared is None:
-        raise DataError("No two runs are compared.", "Choose two.")
-    return session.figures.compared.found
-
-
-def is_there(session: Session) -> bool:
+def has_pictures(session: Session) -> bool:
     """Whether the table has pictures."""
     return session.figures.compared is not None and len(session.figures.compared.found.won) > 0
 
 
+def _compared(session: Session) -> Compared:
+    if session.figures.compared is None:
+        raise DataError("No two runs are compared.", "Choose two.")
+    return session.figures.compared
+
+
 def pictures_table(session: Session) -> bytes:
     """The pictures of the table as CSV. Raises DataError: there are none."""
-    return evaluation_page.won_csv(_found(session))
+    return evaluation_page.won_csv(_compared(session).found)
 
 
 def open_menus(parts: Parts, folders: DataFolders, session: Session) -> Updates:
-    """The measurements that are here now. The first time the last two of the stored examples are compared: RITA, and CLIP on
-    the same pictures."""
+    """The measurements that are here now. The first time the last stored one of RITA with its memory kept is compared with
+    CLIP on the same pictures."""
     known = evaluation_page.known_measurements(folders)
-    names, chosen = [one.name for one in known], session.figures.compared
-    if chosen is None and known:
+    names, kept = [one.name for one in known], MEMORY_TEXT["stream"]
+    if session.figures.compared is None and known:
+        titles = {one.name: one.title for one in reversed(known)}
+        first = next((n for n, title in titles.items() if title.startswith("RITA (") and kept in title), known[0].name)
         with suppress(DataError):
-            compare(session, folders, *_default(known))
-            chosen = session.figures.compared
+            compare(session, folders, first, _clip_beside(known, first))
+    chosen, choices = session.figures.compared, menu_choices(known)
     values = (None, None) if chosen is None else (chosen.first, chosen.second)
-    choices = menu_choices(known)
     return {
-        parts[name]: gr.update(choices=choices, value=value if value in names else None)
-        for name, value in zip(("first", "second"), values)
+        parts[part]: gr.update(choices=choices, value=value if value in names else None)
+        for part, value in zip(("first", "second"), values)
     }
 
 
 def second_of(folders: DataFolders, first: JsonValue, second: JsonValue) -> str:
     """What the ``first`` measurement (untrusted) is compared with: the ``second`` if it is of the same dataset, else CLIP
     beside the first. Raises DataError: there is no such measurement."""
-    known = _comparable(evaluation_page.known_measurements(folders), first)
-    if not known:
+    known = evaluation_page.known_measurements(folders)
+    datasets = {one.name: one.dataset.removesuffix(PRESENT_SUFFIX) for one in known}
+    if not isinstance(first, str) or first not in datasets:
         raise DataError("There is no such measurement here.", "Choose one from the list.")
-    return str(second) if second in [one.name for one in known] else _beside(known, str(first))
+    alike = [one for one in known if datasets[one.name] == datasets[first]]
+    return str(second) if second in [one.name for one in alike] else _clip_beside(alike, first)
 
 
-def _comparable(known: Sequence[Measured], first: JsonValue) -> list[Measured]:
-    """Those of the same dataset as the first."""
-    datasets = {one.dataset.removesuffix(PRESENT_SUFFIX) for one in known if one.name == first}
-    return [one for one in known if one.dataset.removesuffix(PRESENT_SUFFIX) in datasets]
-
-
-def _beside(known: Sequence[Measured], first: str) -> str:
+def _clip_beside(known: Sequence[Measured], first: str) -> str:
     """CLIP in the folder of the first measurement, else itself."""
     places = {one.place for one in known if one.name == first}
     alike = (one.name for one in known if one.place in places and one.title.startswith("CLIP ("))
@@ -115,27 +112,14 @@ def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:
     return [(one.text + f", {one.name[-6:]}" * (count[one.text] > 1), one.name) for one in known]
 
 
-def _default(known: Sequence[Measured]) -> tuple[str, str]:
-    """The last measurement of RITA with its memory kept, and CLIP on the same pictures."""
-    kept = MEMORY_TEXT["stream"]
-    names = (one.name for one in reversed(known) if one.title.startswith("RITA (") and kept in one.title)
-    first = next(names, known[0].name)
-    return first, _beside(known, first)
-
-
 def compare(session: Session, folders: DataFolders, first: JsonValue, second: JsonValue) -> None:
     """Compare two measurements by their names, untrusted. Raises DataError: they are not here, or share no picture."""
-    found = evaluation_page.compare_measured(folders, str(first), str(second))
-    images = tuple(_image(folders, found, picture) for picture in found.won["picture"][:MAX_ROWS])
-    session.figures = replace(session.figures, compared=Compared(str(first), str(second), found, images))
-
-
-def _image(folders: DataFolders, found: OnlyRight, picture: str) -> str:
-    """A small picture as data URI, "" where its file is not here."""
-    try:
-        return jpeg_uri(open_picture(find_picture(found.place, picture, folders.root)).pixels, SIDE)
-    except DemoError:
-        return ""
+    found, images = evaluation_page.compare_measured(folders, str(first), str(second)), []
+    for picture in found.won["picture"][:MAX_ROWS]:
+        images.append("")  # where its file is not here
+        with suppress(DemoError):
+            images[-1] = jpeg_uri(open_picture(find_picture(found.place, picture, folders.root)).pixels, SIDE)
+    session.figures = replace(session.figures, compared=Compared(str(first), str(second), found, tuple(images)))
 
 
 def won_html(session: Session) -> str:
@@ -144,12 +128,12 @@ def won_html(session: Session) -> str:
     if compared is None:
         return NOTHING
     found, rows = compared.found, []
-    for n, (one, image) in enumerate(zip(found.won.itertuples(), compared.images)):
-        button = html("open_picture", n=n, name=one.picture, image=image)
-        shares = one.right_first, one.right_second
-        seeds = (f"<small>right in {share:.0%} of its seeds</small>" * (share not in (0, 1)) for share in shares)
-        answers = (escape(name) + Markup(note) for name, note in zip((one.first, one.second), seeds))
-        rows.append((button, one.picture, one.label, *answers, "the same" if one.same_attack else "others"))
+    for n, (won, image) in enumerate(zip(found.won.itertuples(), compared.images)):
+        button, answers = html("open_picture", n=n, name=won.picture, image=image), []
+        for name, share in ((won.first, won.right_first), (won.second, won.right_second)):
+            note = Markup("<small>right in {:.0%} of its seeds</small>").format(share) if share not in (0, 1) else ""
+            answers.append(escape(name) + note)
+        rows.append((button, won.picture, won.label, *answers, "the same" if won.same_attack else "others"))
     more = len(found.won) - len(rows)
     rest = f"<p class='quiet small'>And {more} more: the file has all.</p>" if more > 0 else ""
     columns = ("", "picture", "true class", *found.titles, "pixels of both")
@@ -160,17 +144,13 @@ def won_html(session: Session) -> str:
 def request_of(session: Session, engine: Engine, folders: DataFolders, n: int) -> RunRequest:
     """Picture ``n`` of the table as the first measurement had it: of a stream from the memory before it, else by itself.
     Raises DemoError: another model, or the picture is missing."""
-    compared, found = session.figures.compared, _found(session)
-    assert compared is not None
-    name = str(found.won["picture"].iloc[n])
+    compared = _compared(session)
+    name = str(compared.found.won["picture"].iloc[n])
     header, row = evaluation_page.find_right(folders, compared.first, name)
     for stream in evaluation_page.known_streams(folders):
-        pictures = (
-            [one["picture"] for one in stream.rows()]
-            if any(one.key == header.key for one in stream.cells.values())
-            else []
-        )
-        if name in pictures:
-            return stream_picture_request(session, engine, folders, stream, pictures.index(name) + 1)
+        if any(cell.key == header.key for cell in stream.cells.values()):
+            pictures = [measured["picture"] for measured in stream.rows()]
+            if name in pictures:
+                return stream_picture_request(session, engine, folders, stream, pictures.index(name) + 1)
     met = evaluation_page.open_row(engine, folders, header, row, name)
     return RunRequest(**vars(met), methods=answering([header.method]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.figures.analysis import crop_field as positions
-from rita_demo.figures.decision.cells import moved_shares
+from rita_demo.figures.decision.views import moved_shares
 from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Array, Run
@@ -42,8 +42,7 @@ class Fit:
 
 def rival_of(session: Session, run: Run) -> int:
     """The class that the reference class of ``run`` is compared with: the same at every step of the attack."""
-    whole = session.run or run
-    return positions.rival_class(replace(whole, label=run.label))
+    return positions.rival_class(replace(session.run or run, label=run.label))
 
 
 def fit_of(session: Session, run: Run) -> Fit:
@@ -57,10 +56,8 @@ def shown_view(session: Session) -> int | None:
     """The crop that the room is about; None before there is a run. While none is chosen: of the delivered picture, the one that
     fits the reference class best, without the whole picture. The same at every step of the attack."""
     run = session.run
-    if run is None:
-        return None
-    if session.selection.view is not None:
-        return session.selection.view
+    if run is None or session.selection.view is not None:
+        return None if run is None else session.selection.view
     margins = positions.margins(run, run.attacked, [run.label, positions.rival_class(run)])
     return int(np.argmax(margins[1:]) + 1) if len(margins) > 1 else 0
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rita_demo.figures.decision.cells import moved_shares
+from rita_demo.figures.decision.views import moved_shares
 from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Run
@@ -20,16 +20,18 @@ def crop_details(session: Session) -> str:
     run, view = session.displayed_run, shown_view(session)
     if run is None or view is None or view >= len(run.attacked.encoded_views.features):
         return "<p class='empty'>The chosen crop appears here.</p>"
-    side, crops = run.attacked, session.crops_of("attacked")
-    rival, k = rival_of(session, run), session.selection.k
-    trace, sure = side.trace, side.trace.confidence
+    side, crops, k = run.attacked, session.crops_of("attacked"), session.selection.k
+    trace, rival = side.trace, rival_of(session, run)
     classes = list(dict.fromkeys([run.label, rival, *([] if k is None else [k])]))
     costs = np.asarray(trace.prompt_transport.cost, float)[classes, view]
     each = (costs * np.asarray(trace.prompt_weight, float)[classes]).sum(1).tolist()
-    best = np.argsort(-np.asarray(sure.probability[view]), kind="stable")[:3].tolist()
-    known = not run.class_prompts.unknown_names
+    share = np.asarray(trace.confidence.probability[view], float)
+    kinds, known = {run.label: "reference", rival: "rival"}, not run.class_prompts.unknown_names
+    says = [
+        (_name(run, c), share[c], wording.percent(share[c]) if known else "", kinds.get(c, "another"))
+        for c in np.argsort(-share, kind="stable")[:3].tolist()
+    ]
     answer = side.verdicts["rita"].label
-    kinds = {run.label: "reference", rival: "rival"}
     left, top, right, bottom = (100 * float(v) for v in side.encoded_views.views.boxes[view])
     entered = any(event.view == view for event in trace.cache_update.events)
     return html(
@@ -39,19 +41,10 @@ def crop_details(session: Session) -> str:
         picture=jpeg_uri(side.picture.pixels, side=PIXELS),
         crop=None if crops is None or view >= len(crops) else jpeg_uri(crops[view], quality=92),
         place={"left": left, "top": top, "width": right - left, "height": bottom - top},
-        says=[
-            (
-                _name(run, c),
-                float(sure.probability[view, c]),
-                wording.percent(sure.probability[view, c]) if known else "",
-                kinds.get(c, "another"),
-            )
-            for c in best
-        ],
+        says=says,
         costs=[(_name(run, c), f"{cost:.3f}") for c, cost in zip(classes, each, strict=True)],
         weight=wording.percent(float(trace.view_weight[view]), 1),
         moves=wording.percent(float(moved_shares(side, answer)[view])),
-        answer=_name(run, answer),
         enters="enters it" if entered else "does not enter it",
         memory=run.settings.protocol != "off",
         term=wording.term_html,

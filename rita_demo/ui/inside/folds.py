@@ -1,7 +1,7 @@
 """The folds below *Inside*: how sure the crops are, the prompt update, the memory of the chosen class, and the attack."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from rita_demo import figures
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures import analysis
-from rita_demo.figures.analysis.pooled_shares import pooled
+from rita_demo.figures.analysis.numbers import pooled
 from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
@@ -158,12 +158,10 @@ def _as_made(session: Session) -> Run:
 
 
 def _steps(session: Session, run: Run) -> PanelValue:
+    if run.attack is None:
+        return None
     now = _as_made(session)
-    return (
-        figures.attack_steps(now, session.attack_steps, last_step(now) if now.step is None else now.step)
-        if run.attack
-        else None
-    )
+    return figures.attack_steps(now, session.attack_steps, last_step(now) if now.step is None else now.step)
 
 
 def added_html(run: Run) -> str:
@@ -194,11 +192,9 @@ def _background_button(session: Session) -> PanelValue:
 
 def knowing_attacker_text() -> str:
     """What RITA keeps of many pictures against the attacker who knows it; "" where that was not measured."""
-    try:
-        shares = pooled(shipped_results.read(shipped_results.ATTACKERS))
-    except DataError:
-        return ""
-    rita = shares.get((EMBEDDED, "rita", "adaptive"))
+    rita = None
+    with suppress(DataError):
+        rita = pooled(shipped_results.read(shipped_results.ATTACKERS)).get((EMBEDDED, "rita", "adaptive"))
     if rita is None:
         return ""
     form = "an earlier form of this attacker" if rita.earlier else "this attacker"

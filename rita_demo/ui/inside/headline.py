@@ -23,41 +23,42 @@ def headline(session: Session) -> Markup:
         return Markup("There is no run yet: run a picture in the Story.")
     if session.inside.what_if.run is not None:
         return _what_if(session, run_now, run)
-    fit, rita = fit_of(session, run), run.attacked.verdicts["rita"].label
-    attacked, count = run.attack is not None and run.step != 0, len(fit.margins)
-    if not attacked:
-        said = int((fit.answers == rita).sum())
-        start = Markup("{} of {} crops {} {}").format(said, count, "says" if said == 1 else "say", _answer(run, rita))
-        right = "" if run.given_label in (None, rita) else Markup(", but it is {}").format(_answer(run, run.label))
-        return start + Markup("; RITA agrees, ahead by {:.3f}{}.").format(run.attacked.verdicts["rita"].margin, right)
+    fit, rita = fit_of(session, run), run.attacked.verdicts["rita"]
+    answer, count = _answer(run, rita.label), len(fit.margins)
+    if run.attack is None or run.step == 0:
+        votes = int((fit.answers == rita.label).sum())
+        start = Markup("{} of {} crops {} {}").format(votes, count, "says" if votes == 1 else "say", answer)
+        right = (
+            "" if run.given_label in (None, rita.label) else Markup(", but it is {}").format(_answer(run, run.label))
+        )
+        return start + Markup("; RITA agrees, ahead by {:.3f}{}.").format(rita.margin, right)
     better = int((fit.margins > 0).sum())
     rival = "" if run.label_given else f" than {_short(run, fit.rival)}"
-    fits = "fits" if better == 1 else "fit"
-    start = Markup("{} of {} crops still {} {} better{}").format(better, count, fits, _short(run, run.label), rival)
+    start = Markup("{} of {} crops still {} {} better{}; RITA answers {}, ").format(
+        better, count, "fits" if better == 1 else "fit", _short(run, run.label), rival, answer
+    )
     before = run.clean.verdicts["rita"].label
     if run.given_label not in (None, before):
-        without = Markup("as it does") if before == rita else Markup("and {}").format(_answer(run, before))
-        return start + Markup("; RITA answers {}, {} without an attack.").format(_answer(run, rita), without)
+        without = Markup("as it does") if before == rita.label else Markup("and {}").format(_answer(run, before))
+        return start + Markup("{} without an attack.").format(without)
     ahead = rerun.lead(run.attacked.trace.total, run.label)
-    return start + Markup("; RITA answers {}, {} by {:.3f}.").format(
-        _answer(run, rita), "ahead" if ahead >= 0 else "behind", abs(ahead)
-    )
+    return start + Markup("{} by {:.3f}.").format("ahead" if ahead >= 0 else "behind", abs(ahead))
 
 
 def _what_if(session: Session, before: Run, after: Run) -> Markup:
-    said = differing(session)
-    what = truncated(said[0], 60) if len(said) == 1 else f"with {len(said)} changes"
+    changes = differing(session)
+    what = truncated(changes[0], 60) if len(changes) == 1 else f"with {len(changes)} changes"
+    what += ":" * (not what.startswith("with"))
     new, old = after.attacked.verdicts["rita"], before.attacked.verdicts["rita"]
     turned = "still" if new.label == old.label else "now"
-    joined = "" if what.startswith("with") else ":"
-    start = Markup("{}{} RITA {} answers {}").format(
-        what[:1].upper() + what[1:], joined, turned, _answer(after, new.label)
-    )
+    start = Markup("{} RITA {} answers {}").format(what[:1].upper() + what[1:], turned, _answer(after, new.label))
     if new.label != old.label:
         return start + Markup(", ahead by {:.3f}; before it was {}.").format(new.margin, _answer(after, old.label))
     digits = 3 if f"{new.margin:.3f}" != f"{old.margin:.3f}" else 4
-    one, two = f"{new.margin:.{digits}f}", f"{old.margin:.{digits}f}"
-    return start + Markup(", ahead by {}{}.").format(one, " as before" if one == two else f" instead of {two}")
+    margin, earlier = f"{new.margin:.{digits}f}", f"{old.margin:.{digits}f}"
+    return start + Markup(", ahead by {}{}.").format(
+        margin, " as before" if margin == earlier else f" instead of {earlier}"
+    )
 
 
 def _short(run: Run, k: int) -> str:
@@ -76,15 +77,11 @@ def notes(session: Session) -> str:
     run = session.displayed_run
     if run is None:
         return ""
-    said = [
-        Markup("{}").format(text)
-        for text in (wording.unknown_words(run.class_prompts.unknown), run.class_prompts.warning)
-        if text
-    ]
+    texts: list[str] = [wording.unknown_words(run.class_prompts.unknown), run.class_prompts.warning]
     if not run.label_given:
         link = Markup(place_link(wording.ASK, "#truth input"))
-        said.append(Markup("No true class was given, so no answer counts as right or wrong. {}.").format(link))
-    return Markup("").join(Markup("<p>{}</p>").format(one) for one in said)
+        texts.append(Markup("No true class was given, so no answer counts as right or wrong. {}.").format(link))
+    return Markup("").join(Markup("<p>{}</p>").format(text) for text in texts if text)
 
 
 def effect(session: Session) -> str:
@@ -92,8 +89,8 @@ def effect(session: Session) -> str:
     before, after = session.run_at_step, session.inside.what_if.run
     if before is None or after is None:
         return ""
-    ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
-    moved = (
-        f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= wording.MIN_CHANGE else "does not change"
-    )
+    ahead, then = (rerun.lead(run.attacked.trace.total, after.label) for run in (after, before))
+    moved = "does not change"
+    if abs(ahead - then) >= wording.MIN_CHANGE:
+        moved = f"changes by {wording.signed(ahead - then)}"
     return f"<p class='note'>The lead of {reference_class(after)} {moved} (cosine distance).</p>"

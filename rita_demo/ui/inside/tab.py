@@ -74,7 +74,7 @@ class InsideTab:
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
-        p, visitor = self.parts, self.context.visitor
+        p, visitor, banner = self.parts, self.context.visitor, self.context.error_banner
         bind_selection(self.context, self.room, {"step": self.step_slider, "k": p["class_menu"]})
         bind = partial(self.context.bind_quick, self.room)
         for name, control in p["settings"].items():
@@ -85,8 +85,7 @@ class InsideTab:
         bind(p["back"].click, self.on_back, [visitor], "inside", "what_if_settings")
         bind(p["undo"].click, self.on_undo, [visitor], "inside", "what_if_settings")
         self.context.bind_room(own_tab)
-        banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
-        shown = [one for fold in self.folds for one in dict.fromkeys(fold.shown)]
+        safe, shown = notice.handle_errors(banner), [part for fold in self.folds for part in dict.fromkeys(fold.shown)]
         for kind, handler, outputs in (("expand", self.on_expand, shown), ("collapse", self.on_collapse, [])):
             events = [getattr(fold.accordion, kind) for fold in self.folds]
             gr.on(events, safe(handler), visitor, [banner, *outputs], **immediate_event(handler))
@@ -104,13 +103,13 @@ class InsideTab:
     def on_expand(self, visitor: str, event: gr.EventData) -> Updates:
         """A fold was opened: it is drawn."""
         session = self.context.sessions.get(visitor)
-        used = [one for one in self.folds if is_of(event, one.accordion)]
-        session.inside.open_folds |= {one.name for one in used}
-        return self.context.panels.draw_only(session, [part for one in used for part in one.shown])
+        used = [fold for fold in self.folds if is_of(event, fold.accordion)]
+        session.inside.open_folds |= {fold.name for fold in used}
+        return self.context.panels.draw_only(session, [part for fold in used for part in fold.shown])
 
     def on_collapse(self, visitor: str, event: gr.EventData) -> Updates:
         inside = self.context.sessions.get(visitor).inside
-        inside.open_folds -= {one.name for one in self.folds if is_of(event, one.accordion)}
+        inside.open_folds -= {fold.name for fold in self.folds if is_of(event, fold.accordion)}
         return {}
 
     # --- what if
@@ -126,17 +125,27 @@ class InsideTab:
 
     def on_toggle(self, kind: str) -> Callable[[str], Updates]:
         """The event that leaves the selected one of a kind out, or puts it back."""
-        return lambda visitor: self._drawn(
-            self._change(visitor, lambda session: {"exclusions": what_if.toggled(session, kind)})
-        )
+
+        def toggled(session: Session) -> dict[str, Any]:
+            return {"exclusions": what_if.toggled(session, kind)}
+
+        return lambda visitor: self._drawn(self._change(visitor, toggled))
+
+    def _with_setting(self, visitor: str, name: str, value: JsonValue) -> Session:
+        """Decide again with a control's value."""
+
+        def changes(session: Session) -> dict[str, Any]:
+            return {"settings": what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})}
+
+        return self._change(visitor, changes)
 
     def on_setting(self, name: str) -> Callable[[str, JsonValue], Updates]:
         """The event of a changed setting."""
-        return lambda visitor, value: self._drawn(self._change(visitor, _with_setting(name, value)))
+        return lambda visitor, value: self._drawn(self._with_setting(visitor, name, value))
 
     def on_steps(self, visitor: str, value: JsonValue) -> Updates:
         """Another number of tuning steps, which takes a second or two."""
-        return self.context.changed(self._change(visitor, _with_setting("tuning_steps", value)), "inside")
+        return self.context.changed(self._with_setting(visitor, "tuning_steps", value), "inside")
 
     def on_preset(self, visitor: str, name: JsonValue) -> Updates:
         """The settings of a preset, the number of tuning steps among them."""
@@ -148,7 +157,8 @@ class InsideTab:
         run = self.context.sessions.get(visitor).run
         if run is None or name not in run.class_prompts.names:
             return {}
-        return self._drawn(self._change(visitor, lambda _: {"label": run.class_prompts.names.index(name)}))
+        label = run.class_prompts.names.index(name)
+        return self._drawn(self._change(visitor, lambda _: {"label": label}))
 
     def on_back(self, visitor: str) -> Updates:
         """Back to the run; pressed there, to the what-if that was left."""
@@ -174,24 +184,17 @@ def _build_figure(panels: PanelRegistry) -> Parts:
     panels.add(columns, lambda s: gr.update(view=-1 if s.run is None else shown_view(s)), "view", first=True)
     with gr.Row(elem_id="in-figures"):
         with gr.Column(scale=40, min_width=280):
-            gr.HTML(
-                f"<h3>{term_html('transport cost', 'Cost of each class')} <span class='of clean'>○ clean</span> <span class='of attacked'>● attacked</span></h3>"
-            )
-            costs = PlotlyView(
-                height=182, aria="Cost of every class, clean and attacked", empty=EMPTY_TEXT, elem_id="in-costs"
-            )
+            title, sides = term_html("transport cost", "Cost of each class"), ("○ clean", "● attacked")
+            marks = " ".join(f"<span class='of {side[2:]}'>{side}</span>" for side in sides)
+            gr.HTML(f"<h3>{title} {marks}</h3>")
+            aria = "Cost of every class, clean and attacked"
+            costs = PlotlyView(height=182, aria=aria, empty=EMPTY_TEXT, elem_id="in-costs")
             panels.add(costs, _costs, "class", "inside", first=True)
         with gr.Column(scale=60, min_width=280):
             with gr.Row(elem_id="in-plan-of"):
                 gr.HTML(f"<h3>{term_html('transport plan', 'Plan of')}</h3>")
-                menu = build_menu(
-                    [],
-                    label="Chosen class",
-                    allow_custom_value=True,
-                    elem_id="in-class",
-                    min_width=120,
-                    container=False,
-                )
+                narrow: dict[str, Any] = {"min_width": 120, "container": False, "elem_id": "in-class"}
+                menu = build_menu([], label="Chosen class", allow_custom_value=True, **narrow)
                 gr.HTML("<h3>crops onto sentences</h3>")
             panels.add(menu, class_choices, "class", "inside")
             plan = PlotlyView(height=158, aria="Plan of the chosen class", empty=EMPTY_TEXT, elem_id="in-plan")
@@ -210,13 +213,5 @@ def _plan(session: Session) -> Figure | None:
     if run is None or at.k is None:
         return None
     fit, names = fit_of(session, run), run.class_prompts.names
-    order = np.argsort(fit.margins, kind="stable")
-    ends = names[fit.rival], names[fit.reference]
+    order, ends = np.argsort(fit.margins, kind="stable"), (names[fit.rival], names[fit.reference])
     return figures.plan_matrix(run, at.k, shown_view(session), at.atom, order=order, ends=ends)
-
-
-def _with_setting(name: str, value: JsonValue) -> Callable[[Session], dict[str, Any]]:
-    """The arguments of :func:`what_if.change` for a control's value."""
-    return lambda session: {
-        "settings": what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})
-    }

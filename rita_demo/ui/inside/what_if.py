@@ -59,11 +59,8 @@ def settings_of(session: Session) -> Settings:
 
 
 def change(engine: Engine, session: Session, **changes: Any) -> None:
-    """Decide again with ``settings``, ``exclusions`` or ``label`` changed; an error leaves everything as it was.
-
-    Raises:
-        SettingError: when there is no picture, or nothing would be left to decide from.
-    """
+    """Decide again with ``settings``, ``exclusions`` or ``label`` changed; an error leaves everything as it was. Raises
+    SettingError: there is no picture, or nothing would be left to decide from."""
     with session.lock:
         run = session.run_at_step or run_of(session)
         wanted = replace(session.inside.what_if, **changes)
@@ -115,31 +112,28 @@ def changes_from_preset_html(session: Session) -> Markup:
     run = session.displayed_run
     if run is None:
         return Markup("")
-    settings = used_settings(run)
-    name, changed = changes_from_preset(run.settings)
+    settings, (name, changed) = used_settings(run), changes_from_preset(run.settings)
     each = "; ".join(f"{label_of(n)}: {value_of(n, PRESETS[name])} → now {value_of(n, settings)}" for n in changed)
-    said = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
-    changed_here = [f"What if: {'; '.join(differing(session))}."] if session.inside.what_if.run else []
-    return Markup("<p class='note'>{}</p>").format(" ".join([*changed_here, said, *notes(run)]))
+    text = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
+    here = [f"What if: {'; '.join(differing(session))}."] if session.inside.what_if.run else []
+    return Markup("<p class='note'>{}</p>").format(" ".join([*here, text, *notes(run)]))
 
 
 def differing(session: Session) -> list[str]:
     """Each difference from the run in a few words."""
     run, what = run_of(session), session.inside.what_if
     names, out, settings = run.class_prompts.names, what.exclusions, what.settings or run.settings
-    found = [
+    texts = [
         f"{label_of(n)} {value_of(n, settings)} instead of {value_of(n, run.settings)}"
         for n in settings.differs_from(run.settings)
     ]
     if out.views:
         crops = ", ".join(str(n) for n in sorted(out.views) if n)
         parts = ["the whole picture"] * (0 in out.views) + ([f"crop{'s' * (',' in crops)} {crops}"] if crops else [])
-        found.append(f"without {' and '.join(parts)}")
-    found += [f"without “{run.class_prompts.prompts[k][m]}”" for k, m in sorted(out.prompts)]
-    found += [f"without stored view {slot} of {names[k]}" for k, slot in sorted(out.cache_items)]
-    if what.label is not None:
-        found.append(f"the true class is {names[what.label]}")
-    return found
+        texts.append(f"without {' and '.join(parts)}")
+    texts += [f"without “{run.class_prompts.prompts[k][m]}”" for k, m in sorted(out.prompts)]
+    texts += [f"without stored view {slot} of {names[k]}" for k, slot in sorted(out.cache_items)]
+    return texts if what.label is None else [*texts, f"the true class is {names[what.label]}"]
 
 
 def build_what_if(panels: PanelRegistry) -> Parts:
@@ -147,10 +141,9 @@ def build_what_if(panels: PanelRegistry) -> Parts:
     panels.add(gr.HTML(elem_id="whatif-differs"), changes_from_preset_html, "inside")
     parts: Parts = {"undo": gr.Button("Undo all", size="sm", elem_id="whatif-undo")}
     with gr.Column(elem_id="whatif-settings"):
-        parts["preset"] = panels.add(
-            gr.Radio(PRESET_TITLES, label="All as", elem_id="whatif-preset"), _preset, "inside"
-        )
-        controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
+        preset = gr.Radio(PRESET_TITLES, label="All as", elem_id="whatif-preset")
+        parts["preset"] = panels.add(preset, _preset, "inside")
+        parts["settings"] = {name: build_setting(panels, name) for name in ADJUSTABLE}
         parts["steps"] = build_setting(panels, "tuning_steps")
         info = "What counts as right; it changes no cost."
         truth = build_menu([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
@@ -158,7 +151,7 @@ def build_what_if(panels: PanelRegistry) -> Parts:
         "<h3>Leave out</h3><p class='note'>A sentence is chosen in the plan, a stored view in “The memory of this class”.</p>"
     )
     parts |= {kind: build_leave_out(panels, kind) for kind in ("prompt", "item")}
-    return parts | {"settings": controls, "truth": panels.add(truth, _truth, "inside")}
+    return parts | {"truth": panels.add(truth, _truth, "inside")}
 
 
 def draw_back(session: Session) -> PanelValue:
@@ -205,11 +198,7 @@ def build_setting(panels: PanelRegistry, name: str) -> Component:
 
 
 def from_control(name: str, value: JsonValue) -> JsonValue:
-    """The setting that a control's value stands for.
-
-    Raises:
-        SettingError: when it is not allowed.
-    """
+    """The setting that a control's value stands for. Raises SettingError: it is not allowed."""
     setting = SETTINGS[name]
     if setting.log and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 300:
         value = float(f"{10**value:.4g}")

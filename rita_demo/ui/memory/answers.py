@@ -34,16 +34,16 @@ def who_is_right(shown: ShownStream) -> str:
 
 def accuracy_table(shown: ShownStream) -> str:
     """HTML: accuracy of every method up to the selected picture, with Wilson's 95 % interval and n."""
-    found = evaluation_page.accuracy_summaries(shown.trajectory, shown.t)
-    parts = [p for p in SUBSET_TEXT if p == "all" or all(s.n for s in found if s.subset != "all")]
+    summaries = evaluation_page.accuracy_summaries(shown.trajectory, shown.t)
+    parts = [part for part in SUBSET_TEXT if part == "all" or all(s.n for s in summaries if s.subset != "all")]
     rows, titles = [], shown.trajectory.titles
     for method, title in titles.items():
-        mine = {s.subset: s for s in found if s.method == method}
+        mine = {summary.subset: summary for summary in summaries if summary.method == method}
         name = wording.term_html(title, wording.title_of(method)) if method in DEFENCES else title
-        rows.append((name, *(_accuracy_cell(mine[p]) for p in parts)))
-    columns = (Markup("<span class='sr'>method</span>"), *(SUBSET_TEXT[p] for p in parts))
+        rows.append((name, *(_accuracy_cell(mine[part]) for part in parts)))
+    columns = (Markup("<span class='sr'>method</span>"), *(SUBSET_TEXT[part] for part in parts))
     kinds = [method if method in DEFENCES else "" for method in titles]
-    decided = {s.method: s.n for s in found if s.subset == "all"}
+    decided = {summary.method: summary.n for summary in summaries if summary.subset == "all"}
     fewer = [escape(titles[method]) for method, n in decided.items() if n < decided["rita"]]
     missing = f" {', '.join(fewer)} has no answer to some pictures: they are not counted." if fewer else ""
     return (
@@ -52,32 +52,31 @@ def accuracy_table(shown: ShownStream) -> str:
     )
 
 
-def _accuracy_cell(one: AccuracySummary) -> str:
-    if not one.n:
+def _accuracy_cell(of: AccuracySummary) -> str:
+    if not of.n:
         return "–"
-    return Markup(
-        f"<b class='number'>{wording.percent(one.accuracy)}</b> "
-        f"<small>({100 * one.low:.0f} to {100 * one.high:.0f} %), {one.right} of n = {one.n}</small>"
-    )
+    interval = f"{100 * of.low:.0f} to {100 * of.high:.0f} %"
+    share = f"<b class='number'>{wording.percent(of.accuracy)}</b>"
+    return Markup(f"{share} <small>({interval}), {of.right} of n = {of.n}</small>")
 
 
 def help_text(shown: ShownStream) -> str:
     """HTML: does the memory help, on the same pictures with it and without."""
-    found = evaluation_page.compare_answers(shown.recording, shown.t)
-    if found is None:
+    paired = evaluation_page.compare_answers(shown.recording, shown.t)
+    if paired is None:
         return "RITA without memory was not measured in this run: start it again, and it is."
-    if not found.different and no_class_holds_two(shown):
+    if not paired.different and no_class_holds_two(shown):
         return "<b>The memory changes no answer, and cannot yet</b>: no class holds two views."
-    if not found.different:
-        same = "the one answer is" if found.n == 1 else f"all {found.n} answers are"
+    if not paired.different:
+        same = "the one answer is" if paired.n == 1 else f"all {paired.n} answers are"
         return f"<b>The memory changes nothing</b>: {same} the same."
     counts = (
-        f"Right only with it: {found.gained}; right only without: {found.lost}; of {found.n} pictures (McNemar’s exact p "
-        f"{number_text(float(f'{found.p_value:.2g}'))})."
+        f"Right only with it: {paired.gained}; right only without: {paired.lost}; of {paired.n} pictures (McNemar’s exact p "
+        f"{number_text(float(f'{paired.p_value:.2g}'))})."
     )
-    if found.p_value >= SIGNIFICANT:
+    if paired.p_value >= SIGNIFICANT:
         return f"<b>That the memory helps is not shown by these pictures.</b> {counts}"
-    return f"<b>The memory {'helps' if found.gained > found.lost else 'harms'}.</b> {counts}"
+    return f"<b>The memory {'helps' if paired.gained > paired.lost else 'harms'}.</b> {counts}"
 
 
 def no_class_holds_two(shown: ShownStream) -> bool:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from rita_demo import figures
 from rita_demo.data.datasets import DATASETS
-from rita_demo.data.memory import MemoryTable, Moment, without_pictures
+from rita_demo.data.memory import MemoryTable, without_pictures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
@@ -19,7 +19,7 @@ from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, StreamRun
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.figures.figure import Figure
 from rita_demo.process.templates import html
-from rita_demo.records import CacheEvent, CacheState, Trace
+from rita_demo.records import CacheState, Trace
 from rita_demo.records.errors import DemoError
 from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
@@ -68,43 +68,40 @@ def menu(session: Session) -> PanelValue:
     """Every memory of the visitor, by its place, and every stream, by name; the value is the one on screen."""
     choices = list[tuple[str, str]]()
     for n, history in enumerate(session.memories.histories):
-        now = history.current
-        held = "empty" if now is None else wording.view_count(len(now.held))
+        held = "empty" if history.current is None else wording.view_count(len(history.current.held))
         text = f"From {history.origin}, {held}" if history.origin else f"My memory: {held}"
-        text += f", memory {n + 1}" * (text in (one for one, _ in choices))
+        text += f", memory {n + 1}" * (text in dict(choices))
         choices.append((text, str(n)))
     known, shown = session.stream.known, session.stream.recording
-    if shown is not None and shown.name not in {one.name for one in known}:  # it has just begun
+    if shown is not None and shown.name not in {stream.name for stream in known}:  # it has just begun
         known = (shown, *known)
-    choices += [(f"{dataset_title(one)}, stored", one.name) for one in known if one.stored]
-    choices += evaluation_page.stream_choices(one for one in known if not one.stored)
+    choices += [(f"{dataset_title(stream)}, stored", stream.name) for stream in known if stream.stored]
+    choices += evaluation_page.stream_choices(stream for stream in known if not stream.stored)
     return gr.update(choices=choices, value=str(session.memories.in_use) if shown is None else shown.name)
 
 
-def dataset_title(one: StreamRun) -> str:
+def dataset_title(stream: StreamRun) -> str:
     """The dataset of a stream as a person calls it."""
-    dataset = str(one.columns["dataset"]).removesuffix(PRESENT_SUFFIX)
+    dataset = str(stream.columns["dataset"]).removesuffix(PRESENT_SUFFIX)
     return DATASETS[dataset].title if dataset in DATASETS else dataset
 
 
 def headline(session: Session) -> str:
     """HTML: what a stream says about the memory, or what a memory of the visitor's own holds."""
-    stream, t = session.stream, session.selected_moment
-    if stream.trajectory is None:
+    trajectory, t, entry = session.stream.trajectory, session.selected_moment, session.selected_entry
+    if trajectory is None:
         if session.run is None:  # the page is being loaded
             return ""
-        if session.selected_entry is not None and len(session.selected_entry.held):
+        if entry is not None and len(entry.held):
             return f"{held_text(session)}."
-        if not session.at_latest_moment and session.selected_entry is not None:
+        if entry is not None and not session.at_latest_moment:
             return f"At moment {t} this memory is empty."
         return "Your memory is empty: the next picture adds its surest crop."
-    right = {method: int(curve.right[:t].sum()) for method, curve in stream.trajectory.curves.items()}
+    right = {method: int(curve.right[:t].sum()) for method, curve in trajectory.curves.items()}
     begin = f"After {t} picture{'s' * (t != 1)} RITA has {right['rita']} right"
     if WITHOUT_CACHE not in right:
         return f"{begin}."
-    answers = stream.trajectory.answers
-    changed = int((answers["rita"][:t] != answers[WITHOUT_CACHE][:t]).sum())
-    if not changed:
+    if (trajectory.answers["rita"][:t] == trajectory.answers[WITHOUT_CACHE][:t]).all():
         return f"{begin}, with its memory or without: no answer changed."
     return f"{begin} with its memory, {right[WITHOUT_CACHE]} without it."
 
@@ -114,15 +111,11 @@ def held_text(session: Session) -> str:
     memory, entry = session.shown_history, session.selected_entry
     rows = np.zeros(0, int) if entry is None else entry.held
     classes = len(set(memory.label[rows].tolist()))
-    known = [memory.truth[row] == memory.names[memory.label[row]] for row in rows if memory.truth[row]]
-    said = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}"
-    if not known:
-        return said
-    return f"{said}, {sum(known)}{f' of {len(known)} known ones' * (len(known) < len(rows))} under the right name"
-
-
-def accuracy(shown: ShownStream) -> Figure:
-    return shown.captioned(figures.memory_accuracy(shown.trajectory, shown.t))
+    right = [memory.truth[row] == memory.names[memory.label[row]] for row in rows if memory.truth[row]]
+    holds = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}"
+    if not right:
+        return holds
+    return f"{holds}, {sum(right)}{f' of {len(right)} known ones' * (len(right) < len(rows))} under the right name"
 
 
 def film(shown: ShownStream) -> str:
@@ -165,11 +158,8 @@ def shelf(session: Session, folders: DataFolders) -> str:
     entry, memory, t = session.selected_entry, session.shown_history, session.selected_moment
     held = {k: list(same) for k, same in group_by(memory.held(t), lambda at: at[0]).items()} if entry else {}
     if entry is None or not held:
-        return (
-            ""
-            if session.run is None
-            else "<p class='note'>Each stored crop is a tile here, under the class it answers with.</p>"
-        )
+        note = "<p class='note'>Each stored crop is a tile here, under the class it answers with.</p>"
+        return "" if session.run is None else note
     order = sorted(held, key=lambda k: (-len(held[k]), memory.names[k]))
     chosen = None if session.selected_item is None else session.selection.item
     stop = chosen or held[order[0]][0][:2]
@@ -201,13 +191,13 @@ def _mark(memory: MemoryTable, row: int) -> str:
 def tile(session: Session, folders: DataFolders, row: int) -> str:
     """A stored crop as data URI, "" if it is not here."""
     memory, stream = session.shown_history, session.stream.recording
-    if stream is not None:
-        try:
-            return _stream_tile(folders.root, stream.place, memory.file[row], memory.box[row])
-        except DemoError:
-            return ""
-    crop = memory.crop(row)
-    return "" if crop is None else jpeg_uri(crop)
+    if stream is None:
+        crop = memory.crop(row)
+        return "" if crop is None else jpeg_uri(crop)
+    try:
+        return _stream_tile(folders.root, stream.place, memory.file[row], memory.box[row])
+    except DemoError:
+        return ""
 
 
 @lru_cache(maxsize=2048)
@@ -240,7 +230,9 @@ def stored_view(session: Session, folders: DataFolders) -> str:
         ("arrived", f"picture {memory.born[row] + 1}{arrived}", ""),
         (wording.term_html("entropy"), f"{memory.entropy[row]:.3f}", ""),
     ]
-    event = _entered(memory, session.selected_moment, row)
+    came = memory.moments[: session.selected_moment + 1]  # how it entered; unknown of an imported one
+    events = [event for moment in came if moment.pictures - 1 == memory.born[row] for event in moment.events]
+    event = next((one for one in events if (one.label, one.view) == (memory.label[row], memory.view[row])), None)
     if event is not None:
         born = event.replaced_born
         replaced = "nothing" if born is None else f"one of picture {born + 1}"
@@ -260,60 +252,40 @@ def _short(file: str) -> str:
     return path.stem if path.parent.name in ("", ".") else f"{path.parent.name}/{path.stem}"
 
 
-def _entered(memory: MemoryTable, t: int, row: int) -> CacheEvent | None:
-    """How a view entered, up to moment ``t``; None where that is not known, as of an imported one."""
-    place = int(memory.label[row]), int(memory.view[row])
-    for moment in memory.moments[: t + 1]:
-        if moment.pictures - 1 == memory.born[row]:
-            for event in moment.events:
-                if (event.label, event.view) == place:
-                    return event
-    return None
-
-
 def happened(session: Session) -> str:
     """HTML: what happened with the selected picture, or at the selected moment of a memory of the visitor's own."""
-    entry, memory, t, stream = session.selected_entry, session.shown_history, session.selected_moment, session.stream
+    entry, memory, t = session.selected_entry, session.shown_history, session.selected_moment
+    of = session.stream.trajectory
     if entry is None:
         return ""
     answers = list[tuple[str, str, bool]]()
-    if stream.trajectory is None:
+    if of is None:
         heading, what = f"Moment {t} of {len(memory.moments) - 1}", f"{entry.title}."
     else:
-        of = stream.trajectory
         heading, k = f"Picture {t} of {of.expected_pictures}", int(of.label[t - 1])
         what = f"{of.names[k]}, {'attacked' if of.attacked[t - 1] else 'clean'}."
         given = {method: int(answer[t - 1]) for method, answer in of.answers.items()}
-        titles = {"rita": "RITA", WITHOUT_CACHE: "without memory", "clip": "CLIP"}
         if given.get(WITHOUT_CACHE) == given["rita"]:
-            titles.pop(WITHOUT_CACHE)
-        answers = [
-            (title, of.names[given[name]], given[name] == k)
-            for name, title in titles.items()
-            if given.get(name, -1) >= 0
-        ]
-    return html("happened", heading=heading, what=what, answers=answers, entered=_entered_text(memory, entry))
-
-
-def _entered_text(memory: MemoryTable, entry: Moment) -> str:
-    if not entry.events:
-        return "No crop entered." if entry.picture_key or entry.title.startswith("picture ") else ""
-    entered = []
+            given.pop(WITHOUT_CACHE)
+        for name, title in (("rita", "RITA"), (WITHOUT_CACHE, "without memory"), ("clip", "CLIP")):
+            if (label := given.get(name, -1)) >= 0:
+                answers.append((title, of.names[label], label == k))
+    entered = list[str]()
     for event in entry.events[:MAX_EVENTS]:
-        born = event.replaced_born
-        text = f"Crop {event.view} entered as {memory.names[event.label]}"
-        entered.append(text if born is None else f"{text}, in place of one of picture {born + 1}")
+        instead = "" if event.replaced_born is None else f", in place of one of picture {event.replaced_born + 1}"
+        entered.append(f"Crop {event.view} entered as {memory.names[event.label]}{instead}")
     more = len(entry.events) - MAX_EVENTS
-    return "; ".join(entered) + (f"; and {more} more" if more > 0 else "") + "."
+    text = "; ".join(entered) + (f"; and {more} more." if more > 0 else ".")
+    if not entered:
+        text = "No crop entered." if entry.picture_key or entry.title.startswith("picture ") else ""
+    return html("happened", heading=heading, what=what, answers=answers, entered=text)
 
 
 def remove_button(session: Session) -> PanelValue:
     """The button that removes the chosen view, which only the latest moment of a memory of one's own allows."""
+    chosen = session.selected_item is not None
     own = session.stream.history is None
-    return gr.update(
-        visible=own and session.selected_item is not None,
-        interactive=session.selected_item is not None and session.at_latest_moment,
-    )
+    return gr.update(visible=own and chosen, interactive=chosen and session.at_latest_moment)
 
 
 # --- what it changes for the picture on screen

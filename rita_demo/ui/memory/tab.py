@@ -15,7 +15,6 @@ from rita_demo.data.memory import IMPORTED, MAX_MOMENTS, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.evaluation.stored_views import COLUMNS, view_rows
-from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import RememberedView
@@ -27,9 +26,8 @@ from rita_demo.ui.framework.panels import PanelValue, Updates
 from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.memory import answers, panels
-from rita_demo.ui.memory.dataset_download import dataset_choices
 from rita_demo.ui.memory.panels import ShownStream, shown_stream
-from rita_demo.ui.memory.streaming import Streaming
+from rita_demo.ui.memory.streaming import Streaming, dataset_choices
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, show_stream, stream_picture_request
@@ -38,6 +36,7 @@ from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, MarkButtons, download_value, event_data
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 
+NO_STREAM = "No stream is on screen."
 MAX_NAME = 60  # characters of an imported file's name
 #: Column of a stored view -> its heading in the table of the room.
 SHOWN_COLUMNS = {
@@ -56,14 +55,21 @@ class MemoryTab:
     room = "memory"
 
     def __init__(self, context: AppContext, folders: DataFolders, form: Form, opener: RunOpener) -> None:
-        self.context, self.folders, self.form, self.opener, self.export_count = context, folders, form, opener, 0
+        self.context, self.folders, self.opener, self.export_count = context, folders, opener, 0
         layout = build_room(context.panels, self.room, panels.headline, "memory")
         with layout.pills:
             menu = build_menu([], label="Memory", filterable=False, min_width=200, elem_id="memory-menu")
             self.menu = context.panels.add(menu, panels.menu, "memory")
             self.export = DownloadButtons({"zip": "Export"}, elem_id="export")
             with build_drawer(self.room):
-                self._build_drawer()
+                gr.HTML("<h3>A memory of your own</h3>")
+                with gr.Row(elem_id="memory-buttons"):
+                    self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
+                    self.clear_button = gr.Button("Empty it", size="sm", elem_id="empty-memory")
+                    self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
+                for button in (self.undo_button, self.clear_button):
+                    context.panels.add(button, lambda s: gr.update(interactive=s.stream.history is None), "memory")
+                self.streaming = Streaming(context, folders, form, self.room)
         with layout.figure:
             self._build_figure()
         with layout.details:
@@ -87,92 +93,82 @@ class MemoryTab:
         return self.context.panels.add(component, panel, "memory", **how)
 
     def _build_figure(self) -> None:
-        aria = "Accuracy over the stream, with the memory and without"
-        view = PlotlyView(aria=aria, height=168, empty="No stream is on screen.", elem_id="memory-accuracy")
-        self.accuracy = self._add_stream(view, panels.accuracy, None, first=True)
+        about = {"aria": "Accuracy over the stream, with the memory and without", "empty": NO_STREAM}
+        accuracy = PlotlyView(**about, height=168, elem_id="memory-accuracy")
+        self.accuracy = self._add_stream(
+            accuracy,
+            lambda shown: shown.captioned(figures.memory_accuracy(shown.trajectory, shown.t)),
+            None,
+            first=True,
+        )
         self.film = self._add_stream(MarkButtons(elem_id="memory-film"), panels.film, first=True)
         moment = gr.Slider(0, 1, value=0, step=1, label="Moment", visible=False, elem_id="moment")
         self.moment = self._add(moment, lambda session, _: panels.slider(session))
         self.shelf = self._add(MarkButtons(elem_id="memory-shelf"), panels.shelf, "class")
 
     def _build_details(self) -> None:
-        add = self.context.panels.add
+        add, hidden = self.context.panels.add, dict[str, Any](size="sm", visible=False)
         self._add(gr.HTML(elem_id="stored-view"), panels.stored_view)
         with gr.Row(elem_id="stored-buttons"):
-            self.remove_button = gr.Button("Remove", size="sm", elem_id="remove", visible=False)
-            self.open_button = gr.Button("Open its picture", size="sm", elem_id="open-stored", visible=False)
+            self.remove_button = gr.Button("Remove", elem_id="remove", **hidden)
+            self.open_button = gr.Button("Open its picture", elem_id="open-stored", **hidden)
         self._add(self.remove_button, lambda session, _: panels.remove_button(session))
         self._add(self.open_button, lambda session, _: gr.update(visible=session.selected_item is not None))
         self._add(gr.HTML(elem_id="happened"), lambda session, _: panels.happened(session))
-        self.inside_button = gr.Button("Open in Inside", size="sm", elem_id="open-inside", visible=False)
+        self.inside_button = gr.Button("Open in Inside", elem_id="open-inside", **hidden)
         self._add_stream(self.inside_button, lambda _: gr.update(visible=True), gr.update(visible=False), first=True)
         # not among the first: it decides the picture twice
         self.effect = add(HtmlButtons(elem_id="memory-effect"), self._effect, "memory")
-        text = "Decide among these names"
-        self.decide_button = gr.Button(text, size="sm", elem_id="decide-own", visible=False)
+        self.decide_button = gr.Button("Decide among these names", elem_id="decide-own", **hidden)
         add(self.decide_button, lambda session: gr.update(visible=panels.has_other_names(session)), "memory")
 
     def _effect(self, session: Session) -> str:
         return panels.effect(session, self.context.engine_of(session), evaluation_page.shipped_streams())
 
-    def _build_drawer(self) -> None:
-        gr.HTML("<h3>A memory of your own</h3>")
-        with gr.Row(elem_id="memory-buttons"):
-            self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
-            self.clear_button = gr.Button("Empty it", size="sm", elem_id="empty-memory")
-            self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
-        for button in (self.undo_button, self.clear_button):
-            own = self.context.panels.add
-            own(button, lambda session: gr.update(interactive=session.stream.history is None), "memory")
-        self.streaming = Streaming(self.context, self.folders, self.form, self.room)
-
     def _build_folds(self) -> None:
+        def of_stream(session: Session) -> PanelValue:
+            return gr.update(visible=session.stream.history is not None)
+
         add = self.context.panels.add
         with build_fold("How full is it, and how pure?", elem_id="memory-growth-fold") as held:
             aria = "How full and how pure the memory is"
-            growth = PlotlyView(aria=aria, height=300, empty="No stream is on screen.", elem_id="memory-growth")
+            growth = PlotlyView(aria=aria, height=300, empty=NO_STREAM, elem_id="memory-growth")
             self.growth = self._add_stream(
                 growth, lambda shown: shown.captioned(figures.cache_growth(shown.trajectory, shown.t)), None
             )
         with build_fold("Who is right?", elem_id="memory-who") as who:
             self._add_stream(gr.HTML(elem_id="memory-standings"), answers.who_is_right)
-        for fold in (held, who):  # of a stream alone
-            add(fold, lambda session: gr.update(visible=session.stream.history is not None), "memory")
+        add(held, of_stream, "memory")
+        add(who, of_stream, "memory")
         with build_fold("Every stored view", elem_id="memory-views"):
-            table = gr.Dataframe(
-                headers=list(SHOWN_COLUMNS.values()),
-                interactive=False,
-                show_search="filter",
-                show_label=False,
-                max_height=420,
-                elem_id="views-table",
-            )
+            shown: dict[str, Any] = {"show_search": "filter", "show_label": False, "max_height": 420}
+            headers = list(SHOWN_COLUMNS.values())
+            table = gr.Dataframe(headers=headers, interactive=False, elem_id="views-table", **shown)
             self.views = add(table, self._views, "memory")
             with gr.Row(elem_classes="chosen-row"):
                 self.table_button = DownloadButtons({"csv": "As CSV"}, elem_id="views-export")
                 self.rows_button = DownloadButtons({"jsonl": "Rows (JSON lines)"}, elem_id="rows-export", visible=False)
-            add(self.rows_button, lambda session: gr.update(visible=session.stream.history is not None), "memory")
+            add(self.rows_button, of_stream, "memory")
 
-    def _view_rows(self, session: Session) -> tuple[str, MemoryTable, tuple[RememberedView, ...], dict[int, Any]]:
+    def _view_rows(self, session: Session) -> tuple[str, tuple[str, ...], tuple[RememberedView, ...], dict[int, Any]]:
         """Title, names, every view that entered up to the selected moment, and their boxes."""
-        memory, stream = session.shown_history, session.stream.recording
-        memory = memory.until(session.selected_moment)
+        stream, memory = session.stream.recording, session.shown_history.until(session.selected_moment)
         views = memory.views()
         boxes = {view.id: memory.box[row] for row, view in views.items()}
-        return "the memory of this page" if stream is None else stream.title, memory, tuple(views.values()), boxes
+        title = "the memory of this page" if stream is None else stream.title
+        return title, memory.names, tuple(views.values()), boxes
 
     def _views(self, session: Session) -> PanelValue:
         """The rows of the table."""
         if not session.shown_history.moments:
             return []
-        title, memory, views, boxes = self._view_rows(session)
-        found = list[JsonValue]()
-        for row in view_rows(title, memory.names, views, boxes):
+        rows = list[JsonValue]()
+        for row in view_rows(*self._view_rows(session)):
             by_name: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
             by_name |= {name: n + 1 for name in COUNTED if isinstance(n := by_name[name], int)}
             by_name["entropy"] = round(by_name["entropy"], 4)
-            found.append([by_name[name] for name in SHOWN_COLUMNS])
-        return found
+            rows.append([by_name[name] for name in SHOWN_COLUMNS])
+        return rows
 
     # --- events
     def bind_events(self, own_tab: gr.Tab) -> None:
@@ -253,21 +249,14 @@ class MemoryTab:
             raise DemoError("There is no memory on screen.", "Run a picture first.")
         if not session.at_latest_moment:
             history = history.until(session.selected_moment)
-
-        def find() -> RunRequest:
-            return own_picture_request(session, engine, stream, history)
-
+        find = partial(own_picture_request, session, engine, stream, history)
         yield from self.opener.steps(session, find, self.room, "The picture with this memory")
 
     def open_picture(self, visitor: str) -> Iterator[Updates]:
         """The picture of the chosen stored view becomes that of the Story."""
         session = self.context.sessions.get(visitor)
-        engine, row = self.context.engine_of(session), session.selected_item
-
-        def find() -> RunRequest:
-            return stored_picture_request(session, engine, self.folders)
-
-        shown = session.shown_history
+        row, shown = session.selected_item, session.shown_history
+        find = partial(stored_picture_request, session, self.context.engine_of(session), self.folders)
         what = "The picture" if row is None else shown.picture[row] or f"Picture {shown.born[row] + 1}"
         yield from self.opener.steps(session, find, what=what)
 
@@ -277,10 +266,7 @@ class MemoryTab:
         engine, shown = self.context.engine_of(session), shown_stream(session, self.folders)
         if shown is None:
             raise DataError("There is no picture to open.", "Choose a stream first.")
-
-        def find() -> RunRequest:
-            return stream_picture_request(session, engine, self.folders, shown.recording, shown.t)
-
+        find = partial(stream_picture_request, session, engine, self.folders, shown.recording, shown.t)
         yield from self.opener.steps(session, find, "inside", f"Picture {shown.t} of the stream")
 
     def on_undo(self, visitor: str) -> Updates:
@@ -305,10 +291,8 @@ class MemoryTab:
         if item is None or row is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
         if not session.at_latest_moment:
-            raise DemoError(
-                "This is an earlier moment: only what the memory holds now can be removed.",
-                "Move the slider to the latest moment.",
-            )
+            message = "This is an earlier moment: only what the memory holds now can be removed."
+            raise DemoError(message, "Move the slider to the latest moment.")
         title = f"Removed view {history.view[row]} of picture {history.born[row] + 1} from {history.names[item[0]]}"
         state = self.context.engine_of(session).remove_cache_item(history.state_at(), *item)
         history = history.with_state(title, state, history.names)
@@ -332,9 +316,9 @@ class MemoryTab:
         session = self.context.sessions.get(visitor)
         if not session.shown_history.moments:
             raise DemoError("There is no memory to list yet.", "Run a picture first.")
-        title, memory, views, boxes = self._view_rows(session)
-        made = partial(evaluation_page.stored_views_csv, title, memory.names, views, boxes)
-        return self._saved(self.table_button, "stored-views.csv", made, f"Saved {wording.view_count(len(views))}.")
+        rows = self._view_rows(session)
+        made = partial(evaluation_page.stored_views_csv, *rows)
+        return self._saved(self.table_button, "stored-views.csv", made, f"Saved {wording.view_count(len(rows[2]))}.")
 
     def on_rows(self, visitor: str) -> Updates:
         """All rows of the stream, as ``evaluate`` wrote them."""
@@ -359,9 +343,8 @@ class MemoryTab:
         message = f"Imported {wording.view_count(len(imported.moments[-1].held))}. The next picture with its class names is decided from it."
         message += " The earlier memory stays in the menu." * bool(len(session.history.label))
         session.replace_history(imported)
-        updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
-        return updates
+        return self._replace_history(session, session.history, message)
 
     def _replace_history(self, session: Session, history: MemoryTable, message: str) -> Updates:
         with session.lock:

@@ -9,7 +9,7 @@ from typing import Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.figures.analysis.pooled_shares import PooledShare, pooled
+from rita_demo.figures.analysis.numbers import PooledShare, pooled
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.records.intervals import mcnemar, wilson

@@ -20,8 +20,7 @@ def small_plan(run: Run) -> dict[str, Any] | None:
     small = small_transport(run, run.attacked, rival_class(run))
     if len(small.views) < CROPS:
         return None
-    cost = ((small.crop_at[None, :, None] - small.sentence_at[:, None]) ** 2).sum(-1) / 2 + small.hidden
-    pull, atoms = small.sentence_at - small.sentence_at.mean((0, 1)), small.atoms
+    cost, pull, atoms = small.cost, small.sentence_at - small.sentence_at.mean((0, 1)), small.atoms
     if cost.shape[2] > 1:  # the first sentence of each class is the one that the top crop leans to
         leans = cost[..., 0] - cost[..., 1]
         order = np.argsort(leans[0], kind="stable")

@@ -9,7 +9,7 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.figures.analysis import crop_field as positions
-from rita_demo.figures.analysis.push_left import push_left
+from rita_demo.figures.analysis.crop_field import push_left
 from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import AttackTrace, ImageResult, Run

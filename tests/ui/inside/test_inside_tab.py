@@ -62,20 +62,15 @@ def test_a_cell_selects_its_crop_and_sentence_in_every_room(tab, visitor, sessio
 
 
 def test_the_price_of_the_chosen_class_is_a_sum_of_the_record_s_numbers(session) -> None:
+    trace, pattern = session.run.attacked.trace, r"sum'>([\d.]+) \+ ([\d.]+) × ([\d.]+) = ([\d.]+)"
     for k in range(len(NAMES)):
         session.select(k=k)
-        prompt, weight, memory, total = map(
-            float,
-            re.search(r"sum'>([\d.]+) \+ ([\d.]+) × ([\d.]+) = ([\d.]+)", details.class_details(session)).groups(),
-        )
-        trace = session.run.attacked.trace
-        assert (prompt, memory, total) == pytest.approx(
-            (trace.prompt_transport.distance[k], trace.cache_distance[k], trace.total[k]), abs=5e-5
-        )
+        prompt, weight, memory, total = map(float, re.search(pattern, details.class_details(session)).groups())
+        wanted = trace.prompt_transport.distance[k], trace.cache_distance[k], trace.total[k]
+        assert (prompt, memory, total) == pytest.approx(wanted, abs=5e-5)
         assert prompt + weight * memory == pytest.approx(total, abs=2e-4)
     off = session.run.settings.replace(protocol="off")
-    alone = run_module.run_picture(ToyEngine(spread=0.2), session.run.clean.picture, NAMES, off, label=0)
-    session.show(alone)
+    session.show(run_module.run_picture(ToyEngine(spread=0.2), session.run.clean.picture, NAMES, off, label=0))
     assert "×" not in details.class_details(session)
 
 

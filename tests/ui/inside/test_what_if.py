@@ -164,7 +164,7 @@ class CountingEngine(ToyEngine):
         return super().tune(*request)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 9])
+@pytest.mark.parametrize("steps", [0, 1, 4])
 def test_the_prompt_update_is_recomputed_for_any_number_of_steps_and_cached(steps) -> None:
     engine, session = CountingEngine(spread=0.2), Session()
     session.show(completed_run(engine))

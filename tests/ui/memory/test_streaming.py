@@ -1,8 +1,5 @@
 """Streams in *Memory* with the toy engine: start and stop, earlier pictures, stored runs, downloads, malformed requests."""
 
-import base64
-import csv
-import io
 import json
 import re
 import shutil
@@ -24,7 +21,7 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.figures.tab import source_choices
-from rita_demo.ui.memory import answers, dataset_download, panels
+from rita_demo.ui.memory import answers, panels, streaming
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session import stream_history
 from rita_demo.ui.session.store import SessionLost
@@ -32,7 +29,7 @@ from rita_demo.ui.session.stream_state import StreamState
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.textures import texture
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import build_tab, chosen, drawn
+from tests.ui.conftest import build_tab, chosen, drawn, saved_file
 
 pytestmark = pytest.mark.slow
 ENGINE = ToyEngine(truth="dotted", wrong="striped", spread=0.2)
@@ -82,9 +79,21 @@ def client(tab: MemoryTab) -> StreamClient:
     return StreamClient(tab)
 
 
-def numbers_in(text: str) -> list[int]:
-    """The pictures that the buttons of an HTML open, in order."""
-    return [int(found) for found in re.findall(r'data-picture="(\d+)"', text)]
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> StreamClient:
+    """A visitor whose six pictures are decided."""
+    root = tmp_path_factory.mktemp("finished")
+    client = StreamClient(build_tab(MemoryTab, ENGINE, folders=DataFolders(root / "data", root / "runs")))
+    client.stream(pictures=6, traffic="mixed")
+    return client
+
+
+@pytest.fixture
+def viewer(finished: StreamClient) -> StreamClient:
+    """Another one, who looks at their stream."""
+    other = StreamClient(finished.tab)
+    other.tab.pick_memory(other.name, finished.view.recording.name)
+    return other
 
 
 def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
@@ -118,7 +127,7 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
     folders = DataFolders(tmp_path / "data", tmp_path / "runs")
     client = StreamClient(build_tab(MemoryTab, ENGINE, folders=folders))
     sentence = "No picture by its name, skipped (1): dotted/notes.txt."
-    assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in dataset_download.dataset_choices(folders)
+    assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in streaming.dataset_choices(folders)
     assert (f"mine. {sentence}", "dataset:mine") in source_choices(folders)
     client.stream(dataset="mine", traffic="clean")
     assert client.view.decided == 3
@@ -128,15 +137,15 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
 
 
 def test_a_stopped_stream_goes_on_when_it_is_started_again_as_it_was(client: StreamClient) -> None:
-    tab, streaming = client.tab, client.tab.streaming
-    for updates in (job := streaming.on_start(client.form_values(pictures=6))):
+    tab, form = client.tab, client.tab.streaming
+    for updates in (job := form.on_start(client.form_values(pictures=6))):
         if client.view.decided == 2:
-            assert drawn(tab, client.session, updates)[streaming.stop_button]["visible"]
-            assert "Stopping after this picture" in streaming.on_stop(client.name)[tab.context.status]
+            assert drawn(tab, client.session, updates)[form.stop_button]["visible"]
+            assert "Stopping after this picture" in form.on_stop(client.name)[tab.context.status]
             break
     last = drawn(tab, client.session, list(job)[-1])
     assert client.view.decided == 2
-    assert last[streaming.stop_button] == {"visible": False, "__type__": "update"}
+    assert last[form.stop_button] == {"visible": False, "__type__": "update"}
     assert "2 of 6 pictures are decided" in last[tab.context.status]
     assert panels.headline(client.session).startswith("After 2 pictures RITA has")
     assert "unfinished" in str(last[tab.menu]["choices"])
@@ -216,37 +225,34 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
     assert len(client.view.trajectory.pictures) == 3
 
 
-def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(client: StreamClient) -> None:
-    client.stream(pictures=5)
-    tab, name, session = client.tab, client.name, client.session
-    course = client.view.trajectory
+def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(viewer: StreamClient) -> None:
+    tab, name, session = viewer.tab, viewer.name, viewer.session
+    course = viewer.view.trajectory
     shown = chosen(tab, name, picture=2)
     assert {tab.accuracy, tab.film, tab.moment, tab.shelf} <= shown.keys(), "one selection moves all of them"
-    assert "of n = 2" in answers.accuracy_table(client.shown)
+    assert "of n = 2" in answers.accuracy_table(viewer.shown)
     assert panels.headline(session).startswith("After 2 pictures RITA has")
     assert shown[tab.accuracy].layout.shapes[0].x0 == 2
     held = evaluation_page.classes_after(course, 2)
     assert shown[tab.shelf].count("<button") == sum(view.count for view in held.values())
     assert 'data-picture="2" aria-pressed="true"' in shown[tab.film]
-    assert "Picture 2 of 5" in panels.happened(session)
+    assert "Picture 2 of 6" in panels.happened(session)
     came = [view for view in course.insertions if view.picture == 1]
     assert session.selection.item == (came[0].label, came[0].slot), "the view that came with it is chosen"
     for forged in (None, "2", 0, 99):
         assert chosen(tab, name, picture=forged) == {}
     assert (session.selected_moment, session.run) == (2, None)
-    chosen(tab, name, picture=5)
-    assert session.selection.moment is None, "follows the stream again"
-
-
-def test_a_request_has_a_folder_below_the_runs_whatever_the_model_is_called(tmp_path: Path) -> None:
-    asked = {"dataset": "textures", "traffic": "clean", "seed": 0, "pictures": 3}
-    made, other = (
-        evaluation_page.request_for(DataFolders(tmp_path, tmp_path), RECOMMENDED, "a/../b", **asked | changes)
-        for changes in ({}, {"seed": 1})
-    )
-    assert (made.points[0].attack, made.limit, made.traffic.order) == ("none", 3, "random")
-    assert made.out.parent == tmp_path
-    assert made.out != other.out
+    for t in (6, 2):  # every stored view is a row of the table
+        chosen(tab, name, picture=t)
+        assert session.selection.moment == (None if t == 6 else t), "the last one follows the stream"
+        rows, views = drawn(tab, session, {})[tab.views], evaluation_page.remembered_views(course, t)
+        assert [row[0] for row in rows] == [view.picture + 1 for view in views]
+        assert [row[1] for row in rows] == [course.names[view.label] for view in views]
+        assert [row[-1] for row in rows] == [None if view.left is None else view.left + 1 for view in views]
+    paired, text = evaluation_page.compare_answers(viewer.view.recording, 2), answers.help_text(viewer.shown)
+    assert ("no answer changed" in panels.headline(session)) is ("The memory change" in text) is (not paired.different)
+    chosen(tab, name, picture=1)
+    assert "changes no answer, and cannot yet" in answers.help_text(viewer.shown), "no class holds two views"
 
 
 def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
@@ -260,6 +266,11 @@ def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None
             with pytest.raises(DemoError, match=says):
                 client.stream(**{name: value})
     assert not client.view.running
+    asked, runs = {"dataset": "textures", "traffic": "clean", "pictures": 3}, client.tab.folders
+    made = [evaluation_page.request_for(runs, RECOMMENDED, "a/../b", **asked, seed=seed) for seed in (0, 1)]
+    assert (made[0].points[0].attack, made[0].limit, made[0].traffic.order) == ("none", 3, "random")
+    assert made[0].out != made[1].out
+    assert {one.out.parent for one in made} == {runs.runs}, "a folder below the runs, whatever the model is called"
 
 
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
@@ -274,68 +285,42 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
     for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
             other.tab.pick_memory(other.name, name)
-    code = json.loads(other.tab.on_rows(other.name)[other.tab.rows_button])["address"].partition("base64,")[2]
-    rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
-    methods = [(row["method"], row["protocol"]) for row in rows]
-    assert (len(methods), set(methods)) == (
-        16,
-        {("clip", "off"), ("ensemble", "off"), ("rita", "stream"), ("rita", "off")},
-    )
+    file = saved_file(other.tab.on_rows(other.name)[other.tab.rows_button])
+    methods = [(row["method"], row["protocol"]) for row in map(json.loads, file.splitlines())]
+    assert len(methods) == 16
+    assert set(methods) == {("clip", "off"), ("ensemble", "off"), ("rita", "stream"), ("rita", "off")}
 
 
-def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
-    client.stream(pictures=6, traffic="mixed")
-    code = json.loads(client.tab.on_table(client.name)[client.tab.table_button])["address"]
-    table = list(csv.DictReader(io.StringIO(base64.b64decode(code.partition("base64,")[2]).decode())))
-    rows = client.view.recording.rows()
-    entered = [(t, *event) for t, row in enumerate(rows, 1) for event in row["entered"]]
-    assert len(table) == len(entered) > 0
-    for line, (t, k, _, view, entropy) in zip(table, entered):
-        assert (int(line["picture"]), line["file"]) == (t - 1, rows[t - 1]["picture"])
-        assert (line["true_class"], line["stored_as"]) == (rows[t - 1]["label"], client.view.recording.names[k])
-        assert (int(line["view"]), float(line["entropy"])) == (view, pytest.approx(entropy, abs=1e-6))
-        left, top, right, bottom = (float(line[edge]) for edge in ("left", "top", "right", "bottom"))
-        assert 0 <= left < right <= 1
-        assert 0 <= top < bottom <= 1
-        assert (line["attacked"] == "True") == (rows[t - 1]["attack"] != "none")
-
-
-@pytest.mark.parametrize("t", [1, 3])
-def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient, t: int) -> None:
-    client.stream(pictures=3, traffic="attacked")
-    chosen(client.tab, client.name, picture=t)
-    updates = list(client.tab.open_inside(client.name))
-    assert any(update.get(client.tab.opener.tabs) == gr.update(selected="inside") for update in updates)
-    run, row = client.session.run, client.view.recording.rows()[t - 1]
+def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(viewer: StreamClient) -> None:
+    t = 3
+    chosen(viewer.tab, viewer.name, picture=t)
+    updates = list(viewer.tab.open_inside(viewer.name))
+    assert any(update.get(viewer.tab.opener.tabs) == gr.update(selected="inside") for update in updates)
+    run, row = viewer.session.run, viewer.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]
     assert run.class_prompts.names[run.attacked.verdicts["rita"].label] == row["answer"]
-    held = evaluation_page.classes_after(client.view.trajectory, t - 1)
+    held = evaluation_page.classes_after(viewer.view.trajectory, t - 1)
     assert {k: n for k, n in enumerate(run.cache_before.count.tolist()) if n} == {k: held[k].count for k in held}
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
-    titles = [entry.title for entry in client.session.history.moments]
+    titles = [entry.title for entry in viewer.session.history.moments]
     assert [f"picture {n} of the stream" in title for n, title in enumerate(titles)][1:t] == [True] * (t - 1)
     assert any("is being computed" in str(u) for u in updates)
-    assert client.session.inside.awaited == ""
-    assert client.view.recording is not None, "the stream stays on screen in Memory"
-    assert client.session.selected_moment == t
+    assert viewer.session.inside.awaited == ""
+    assert viewer.view.recording is not None, "the stream stays on screen in Memory"
+    assert viewer.session.selected_moment == t
 
-
-@pytest.mark.parametrize("failing", [True, False])
-def test_a_picture_that_fails_to_open_or_is_stopped_is_awaited_no_more(client: StreamClient, failing: bool) -> None:
     def find() -> RunRequest:
         raise DataError("gone")
 
-    steps = client.tab.opener.steps(client.session, find, "inside", "Picture 1 of the stream")
-    next(steps)
-    assert client.session.inside.awaited == "Picture 1 of the stream"
-    if failing:
-        with pytest.raises(DataError):
-            list(steps)
-    else:
-        steps.close()
-    assert client.session.inside.awaited == ""
+    for ends in (list, lambda steps: steps.close()):  # one that fails or is stopped is awaited no more
+        steps = viewer.tab.opener.steps(viewer.session, find, "inside", "Picture 1 of the stream")
+        next(steps)
+        assert viewer.session.inside.awaited == "Picture 1 of the stream"
+        with suppress(DataError):
+            ends(steps)
+        assert viewer.session.inside.awaited == ""
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_STREAMS", 2), ("MAX_STREAM_BYTES", 1)])
@@ -359,7 +344,7 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
 
 
 def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch = client.tab.streaming.dataset_download
+    fetch = client.tab.streaming
     steps = (DownloadProgress(n, 10, f"Fetching dtd: {n} of 10") for n in range(11))
     monkeypatch.setattr(download, "download_steps", lambda *_: steps)
     seen = [update[client.tab.context.status] for update in fetch.download_chosen(client.name, "dtd")]
@@ -370,34 +355,10 @@ def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monk
             list(fetch.download_chosen(client.name, name))
 
 
-def test_every_stored_view_is_a_row_of_the_table_up_to_the_selected_picture(client: StreamClient) -> None:
-    client.stream(pictures=6, traffic="mixed")
-    tab, course = client.tab, client.view.trajectory
-    for t in (6, 2):
-        chosen(tab, client.name, picture=t)
-        rows = drawn(tab, client.session, {})[tab.views]
-        views = evaluation_page.remembered_views(course, t)
-        assert [row[0] for row in rows] == [view.picture + 1 for view in views]
-        assert [row[1] for row in rows] == [course.names[view.label] for view in views]
-        assert [row[-1] for row in rows] == [None if view.left is None else view.left + 1 for view in views]
-
-
-def test_the_memory_kept_is_compared_with_none(client: StreamClient) -> None:
-    client.stream(pictures=6)
-    found, text = evaluation_page.compare_answers(client.view.recording, 6), answers.help_text(client.shown)
-    forced = answers.no_class_holds_two(client.shown)
-    assert ("changes no answer, and cannot yet" in text) is (not found.different and forced)
-    assert ("changes nothing" in text) is (not found.different and not forced)
-    assert ("no answer changed" in panels.headline(client.session)) is (not found.different)
-    chosen(client.tab, client.name, picture=1)
-    assert "changes no answer, and cannot yet" in answers.help_text(client.shown)
-
-
 def test_a_streams_memory_has_picture_true_class_and_crop_and_opens_with_no_other_model(
-    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+    viewer: StreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.stream(pictures=4, traffic="mixed")
-    course, history, own = client.view.trajectory, client.session.shown_history, client.session.history
+    course, history, own = viewer.view.trajectory, viewer.session.shown_history, viewer.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
     assert len(history.moments[3].held) == len(views) > 0
     for view in views:
@@ -405,10 +366,10 @@ def test_a_streams_memory_has_picture_true_class_and_crop_and_opens_with_no_othe
         assert (history.view[row], history.truth[row]) == (view.view, course.names[view.truth])
         assert history.picture[row].startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert history.crop(row).any()
-    monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
+    monkeypatch.setattr(viewer.tab.context.models.default, "weights_key", lambda: "others")
     with pytest.raises(SettingError, match="measured with the model 'toy'"):
-        list(client.tab.open_inside(client.name))
-    assert client.session.history is own
+        list(viewer.tab.open_inside(viewer.name))
+    assert viewer.session.history is own
 
 
 def test_a_long_stream_has_a_moment_for_every_picture_and_a_film_of_those_around_the_selected_one(
@@ -420,5 +381,5 @@ def test_a_long_stream_has_a_moment_for_every_picture_and_a_film_of_those_around
     assert len(client.session.shown_history.moments) == 6
     chosen(client.tab, client.name, moment=4)
     film = panels.film(client.shown)
-    assert numbers_in(film) == [3, 4]
+    assert re.findall(r'data-picture="(\d+)"', film) == ["3", "4"]
     assert "Pictures 3 to 4 of 5" in film

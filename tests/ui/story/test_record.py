@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rita_demo.figures.analysis.crop_field import crop_field
-from rita_demo.figures.analysis.push_left import push_left
+from rita_demo.figures.analysis.crop_field import crop_field, push_left
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run

@@ -1,24 +1,18 @@
-"""Measurements as bars: accuracies in groups (steps of the prompt update by budget, methods by backbone), run time."""
+"""Measurements: accuracies in bars (methods by backbone, printed beside measured) and against one setting; run time."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.labels import escaped, legend, method_colour
-from rita_demo.figures.shapes import (
-    accuracy_axis,
-    accuracy_bars,
-    accuracy_text,
-    category_axis,
-    label_width,
-    percent_ticks,
-    ticks,
-)
-from rita_demo.figures.theme import COLOURS, annotation, axis, finalise, message_figure
+from rita_demo.figures.shapes import category_axis, label_width, percent_ticks, ticks, vertical_line
+from rita_demo.figures.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
-from rita_demo.records.measurement import AccuracyChart, RunTime
+from rita_demo.records.measurement import AblationSweep, AccuracyChart, RunTime
 
+MAX_TICKS = 8  # of an axis of accuracies
 GAP = 0.2  # of a group's width, between groups
 #: Patterns of bars in one colour, and the same as characters.
 PATTERNS = (("", "■"), ("/", "▨"), ("x", "▩"), ("-", "▤"), ("|", "▥"), (".", "░"))
@@ -28,6 +22,41 @@ TILTED: Spec = {"tickangle": None, "autotickangles": [0, -40, -60], "automargin"
 PARTS = (("views", "other", "cutting and encoding the views"), ("own", "defence", "the method itself"))
 HALO = 3  # pixels, width of the light line below an interval
 PALEST = 0.3  # opacity of the first of several bars in one colour
+#: cache protocol -> dash, and the dash as a character
+PROTOCOLS = {"off": ("dot", "┈"), "reset": ("dash", "╌"), "stream": ("solid", "─")}
+MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "hexagon")  # filled or open
+MAX_NAMED_LINES = 12  # lines in one figure
+DODGE = 0.05  # distance of two lines' marks, of that between two values
+
+
+def accuracy_axis(cells: Sequence[MeasuredCell], *, from_zero: bool = False) -> Spec:
+    """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
+    (``from_zero``); where it starts higher its title says so."""
+    for step in (5, 10, 25):  # both ends are rounded outwards to multiples of it
+        low = 0 if from_zero else max(math.floor(min(cell.low for cell in cells) / step) * step, 0)
+        high = min(math.ceil(max(cell.high for cell in cells) / step) * step, 100)
+        if high - low <= MAX_TICKS * step:
+            break
+    title = "accuracy (right of n)" + (f", axis from {low} %" if low else "")
+    return axis(range=[low - 0.5, high + 0.5], title=title, **percent_ticks(*range(low, high + 1, step)))
+
+
+def accuracy_text(cell: MeasuredCell) -> str:
+    """A measured accuracy as hover text."""
+    return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
+
+
+def accuracy_bars(cells: Sequence[MeasuredCell], colour: str) -> Spec:
+    """Wilson's 95 % intervals of measured accuracies as error bars."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1,
+        "width": 0,
+        "color": colour,
+        "array": [cell.high - cell.accuracy for cell in cells],
+        "arrayminus": [cell.accuracy - cell.low for cell in cells],
+    }
 
 
 def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
@@ -190,3 +219,66 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
         xaxis=axis(title="median seconds, without the attack", range=[0, 1.3 * seconds[0]]),
         yaxis=category_axis(titles),
     )
+
+
+def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: object = None) -> Figure:
+    """One line per dataset, attack and cache protocol; bars are Wilson's 95 % intervals, filled marks clean.
+
+    The values are in order at equal distances, because some settings are not numbers. Marks carry
+    ``customdata = (hover text,)``.
+
+    At most ``MAX_NAMED_LINES`` are drawn. ``title``: of the axis; ``recommended``: the recommended value, marked by a
+    thin line where it was measured."""
+    if not lines:
+        return message_figure("No run varies this setting yet. Measure it with the button, or with evaluate.")
+    shown = lines[:MAX_NAMED_LINES]
+    values = sorted({value for line in shown for value in line.values}, key=lambda v: (isinstance(v, str), v))
+    place = {value: number for number, value in enumerate(values)}
+    datasets = list(dict.fromkeys(line.cells[0].dataset for line in shown))
+    figure, entries, parts = Figure(), [], []
+    for number, line in enumerate(shown):
+        cell, name = line.cells[0], _line_title(line)
+        clean = cell.attack == "none" and line.setting != "budget"
+        role = "clean" if clean else "attack"
+        dash, dash_glyph = PROTOCOLS.get(cell.protocol, ("solid", "─"))
+        symbol = MARKERS[(datasets.index(cell.dataset) + (len(line.others) and number)) % len(MARKERS)]
+        symbol += "" if clean else "-open"
+        entries.append((role, dash_glyph + GLYPHS[symbol], name.replace(" ", NBSP)))
+        measured = list(zip(map(_value, line.values), line.cells, strict=True))
+        parts.append(f"{name}: " + ", ".join(f"{value}: {c.accuracy:.1f} %" for value, c in measured))
+        figure.add_marks(
+            "%{customdata[0]}",
+            x=[place[v] + DODGE * (number - (len(shown) - 1) / 2) for v in line.values],
+            y=[c.accuracy for c in line.cells],
+            mode="lines+markers",
+            name=name,
+            cliponaxis=False,
+            line={"color": COLOURS[role], "width": 2, "dash": dash},
+            marker={"symbol": symbol, "size": 8, "color": COLOURS[role]},
+            error_y=accuracy_bars(line.cells, COLOURS[role]),
+            customdata=[[f"{escaped(title)} = {value}, {c.attack_text}: {accuracy_text(c)}"] for value, c in measured],
+        )
+    cells = [cell for line in shown for cell in line.cells]
+    texts = [_value(value) + "<br>recommended" * (value == recommended) for value in values]
+    return finalise(
+        figure,
+        kind=f"sweep {title}",
+        alt=f"Accuracy against {title}. {'; '.join(parts)}.",
+        annotations=[annotation(legend(entries), 0, 1, yshift=8, xshift=-48)],
+        shapes=[vertical_line(place[v], "axis", layer="below") for v in values if v == recommended],
+        margin={"l": 58, "r": 12, "t": 40, "b": 62},
+        xaxis=axis(title=title, range=[-0.3, len(values) - 0.7], **ticks(place.values(), texts)),
+        yaxis=accuracy_axis(cells),
+    )
+
+
+def _line_title(line: AblationSweep) -> str:
+    """The data, attack and cache protocol of a line, and the other settings in which the lines differ."""
+    cell = line.cells[0]
+    attack = [] if line.setting == "budget" else ["clean" if cell.attack == "none" else cell.attack_text]
+    others = [f"{name}={_value(value)}" for name, value in line.others]
+    return escaped(", ".join([cell.dataset, *attack, cell.protocol_text, *others]), 70)
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

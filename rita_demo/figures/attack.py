@@ -25,8 +25,12 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
     if attack is None:
         return message_figure("No attack here: this picture was only defended.")
     loss, last = np.asarray(attack.loss, float), len(attack.loss) - 1
-    figure, ends = Figure(), {}
-    for method, line in _lines(run, attack, step_results).items():
+    figure, ends, ordered = Figure(), {}, sorted(step_results, key=lambda result: result.step)
+    for method in run.answered:
+        answers = [(result.step, result.image_result.verdicts.get(method)) for result in ordered]
+        line = [(at, float(one.probability[run.label]), int(one.label)) for at, one in answers if one is not None]
+        if method == "clip" and len(line) < len(attack.probability):  # the attack itself has more
+            line = [(at, float(p[run.label]), int(p.argmax())) for at, p in enumerate(attack.probability)]
         defence, colour, right = DEFENCES[method], method_colour(method), [k == run.label for *_, k in line]
         symbols, sizes = ["circle" if r else "x-thin" for r in right], [7 if r else 9 for r in right]
         figure.add_marks(
@@ -95,24 +99,6 @@ def _loss_description(run: Run, attack: AttackTrace) -> str:
     if attack.target is None:
         return "CLIP’s loss on crops" if attack.name == "eot" else "CLIP’s loss"
     return f"log probability of {escaped(run.class_prompts.names[attack.target], 24)}"
-
-
-def _lines(
-    run: Run, attack: AttackTrace, step_results: Sequence[AttackStepResult]
-) -> dict[str, list[tuple[int, float, int]]]:
-    """method -> (step, probability of the true class, answer). CLIP's are those of the attack where that has more."""
-    ordered = [(r.step, r.image_result.verdicts) for r in sorted(step_results, key=lambda result: result.step)]
-    lines = {
-        method: [
-            (step, float(verdicts[method].probability[run.label]), int(verdicts[method].label))
-            for step, verdicts in ordered
-            if method in verdicts
-        ]
-        for method in run.answered
-    }
-    if len(lines["clip"]) < len(attack.probability):
-        lines["clip"] = [(step, float(p[run.label]), int(p.argmax())) for step, p in enumerate(attack.probability)]
-    return lines
 
 
 def _spread_labels(ends: dict[str, tuple[int, float]]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from rita_demo.figures import analysis
 from rita_demo.figures.analysis.feature_cloud import KINDS, separability
 from rita_demo.figures.analysis.projection import umap
 from rita_demo.records.errors import DemoError
-from tests.figures.clouds import NAMES, PICTURES_PER_CLASS, VIEWS_SHOWN, make_cloud
+from tests.figures.clouds import NAMES, VIEWS_SHOWN, make_cloud
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +39,8 @@ def slow_purity(features: np.ndarray, label: np.ndarray, picture: np.ndarray, k:
 
 def test_silhouette_and_purity_agree_with_a_loop_over_the_points() -> None:
     cloud = make_cloud()
-    _, attacked, views, _ = analysis.separabilities(cloud, 3)
+    _, attacked, views, mean = analysis.separabilities(cloud, 3)
+    assert mean.chance == pytest.approx(4 / 14), "of 15 pictures, five of each class"
     whole = np.arange(len(cloud.label))
     each, crops = whole.repeat(VIEWS_SHOWN), cloud.views.reshape(-1, cloud.views.shape[-1])
     for row, features, picture in ((attacked, cloud.attacked, whole), (views, crops, each)):
@@ -47,13 +48,6 @@ def test_silhouette_and_purity_agree_with_a_loop_over_the_points() -> None:
         assert row.count == len(picture)
         assert row.silhouette == pytest.approx(slow_silhouette(features, label), abs=1e-5)
         assert row.purity == pytest.approx(slow_purity(features, label, picture, 3))
-
-
-def test_separability_rises_when_class_structure_returns() -> None:
-    _, attacked, views, mean = analysis.separabilities(make_cloud(spread=0.1), PICTURES_PER_CLASS - 1)
-    assert views.silhouette > attacked.silhouette + 0.3
-    assert mean.purity == 1.0 > attacked.purity
-    assert mean.chance == pytest.approx((PICTURES_PER_CLASS - 1) / (3 * PICTURES_PER_CLASS - 1))
 
 
 LABEL = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 pictures

@@ -1,27 +1,32 @@
-"""A stream up to a selected picture: accuracy, size and purity of the cache, and its insertions."""
+"""A stream: accuracy, size and purity of the cache and its insertions up to a selected picture; accuracy for print."""
 
 import math
 from typing import Any
 
 import numpy as np
 
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures.figure import Figure
-from rita_demo.figures.labels import escaped, legend, legend_entry
+from rita_demo.figures.labels import escaped, legend, legend_entry, method_colour
 from rita_demo.figures.shapes import outlined, percent_ticks, ticks, vertical_line
-from rita_demo.figures.theme import COLOURS, annotation, axis, dim_marks, finalise, message_figure
-from rita_demo.records.measurement import RememberedView, StreamTrajectory
+from rita_demo.figures.theme import CLASS_STYLES, COLOURS, GLYPHS, annotation, axis, dim_marks, finalise, message_figure
+from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 ROW_HEIGHT, FRAME_HEIGHT, MOST_HEIGHT = 13, 78, 960  # pixels of a timeline: of a row, of what is around them, in all
 NO_INSERTIONS = "Nothing has entered the memory yet."
-
-
 #: What the memory does to the accuracy: method, role of its colour, dash, width, words.
 MEMORY_LINES = (
     ("rita", "cache", "solid", 5, "━ RITA, memory kept"),
     ("rita:off", "defence", "dash", 2, "┅ without"),
     ("clip", "quiet", "solid", 2, "━ CLIP"),
 )
+# --- for print
+INTERVALS = 4  # of a method: bands of several methods would lie over each other
+SHARE = 0.6  # of the space between two such pictures, taken by the bars of all methods
+SPARE = (1, 2, 3, 4, 5, 8, 6, 9)  # class colours that are not like RITA's
+GREYS = {COLOURS["text"], COLOURS["quiet"]}
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
 def memory_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
@@ -106,12 +111,16 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
         ("another class", "x-thin", COLOURS["attack"]),
     ):
         chosen = [view for view in kept if (view.truth == view.label) is (name == "right class")]
+        data = []
+        for view in chosen:
+            words = f"Picture {view.picture + 1}, view {view.view}, entered as {escaped(trajectory.names[view.label])}"
+            data.append([view.picture + 1, _view_text(trajectory, view, words)])
         figure.add_marks(
             x=[view.picture + 1 for view in chosen],
             y=[view.entropy for view in chosen],
             name=name,
             marker=outlined(symbol, colour, 9),
-            customdata=[[view.picture + 1, _insertion_text(trajectory, view)] for view in chosen],
+            customdata=data,
             cliponaxis=False,
         )
     at, line = thinned_indices(len(trajectory.pictures)), {"color": COLOURS["quiet"], "width": 2, "shape": "hv"}
@@ -133,14 +142,10 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
     return _finalise(figure, trajectory, t, words, kind="entering", alt=alt, yaxis=yaxis)
 
 
-def _insertion_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
-    words = f"Picture {view.picture + 1}, view {view.view}, entered as {escaped(trajectory.names[view.label])}"
-    return words + _origin_text(trajectory, view)
-
-
-def _origin_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
+def _view_text(trajectory: StreamTrajectory, view: RememberedView, words: str) -> str:
+    """``words`` on a stored view, and where it came from."""
     true_class = f"true class: {escaped(trajectory.names[view.truth])}{', attacked' if view.attacked else ''}"
-    return f"<br>{true_class}<br>entropy {view.entropy:.3f} nats"
+    return f"{words}<br>{true_class}<br>entropy {view.entropy:.3f} nats"
 
 
 def class_timeline(
@@ -156,6 +161,11 @@ def class_timeline(
     lane, end = 0.8 / trajectory.slots, len(trajectory.pictures)
     for right, colour in ((True, COLOURS["cache"]), (False, COLOURS["attack"])):
         shown = [view for view in views if (view.truth == view.label) is right]
+        data = []
+        for view in shown:
+            until = "still held" if view.left is None else f"left at picture {view.left + 1}"
+            words = f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
+            data.append([view.picture + 1, _view_text(trajectory, view, words)])
         figure.add_bar(
             base=[view.picture + 0.5 for view in shown],
             x=[(end if view.left is None else view.left) - view.picture for view in shown],
@@ -164,7 +174,7 @@ def class_timeline(
             width=0.8 * lane,
             name="right class" if right else "another class",
             marker={"color": colour, "opacity": dim_marks((view.label for view in shown), selected)},
-            customdata=[[view.picture + 1, _lifetime_text(trajectory, view)] for view in shown],
+            customdata=data,
             hovertemplate="%{customdata[1]}<extra></extra>",
         )
     wrong, left = sum(view.truth != view.label for view in views), sum(view.left is not None for view in views)
@@ -183,12 +193,6 @@ def class_timeline(
         margin={"l": 116, "r": 16, "t": 34, "b": 44},
         yaxis=axis(range=[-0.6, len(rows) - 0.4], **ticks(named, (names[rows[row]] for row in named))),
     )
-
-
-def _lifetime_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
-    until = "still held" if view.left is None else f"left at picture {view.left + 1}"
-    words = f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
-    return words + _origin_text(trajectory, view)
 
 
 def thinned_indices(count: int) -> np.ndarray:
@@ -211,3 +215,59 @@ def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, words: str, 
         xaxis=pictures,
         **(usual | layout),
     )
+
+
+def stream_accuracy(course: StreamTrajectory) -> Figure:
+    """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as bars at ``INTERVALS`` pictures, beside those
+    of the other methods."""
+    n, figure, entries, parts = len(course.pictures), Figure(), [], []
+    looks = _looks(list(course.titles))
+    apart = SHARE * n / INTERVALS / len(looks)
+    places = np.unique(np.linspace(n / INTERVALS, n, INTERVALS).round().astype(int)) - 1
+    for number, (name, title) in enumerate(course.titles.items()):
+        one, (colour, dash, symbol) = course.curves[name], looks[name]
+        figure.add_line(colour, 2, dash, x=list(range(1, n + 1)), y=100 * one.accuracy, name=escaped(title))
+        share, low, high = (100 * values[places] for values in (one.accuracy, one.low, one.high))
+        bars = {"type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 3}
+        figure.add_scatter(
+            x=places + 1 + apart * (number - (len(looks) - 1) / 2),
+            y=share,
+            mode="markers",
+            name=f"{escaped(title)}, intervals",
+            hoverinfo="skip",
+            cliponaxis=False,
+            marker={"symbol": symbol, "size": 8, "color": colour},
+            error_y=bars | {"array": high - share, "arrayminus": share - low},
+        )
+        entries.append((colour, GLYPHS.get(symbol, GLYPHS["circle"]), escaped(title)))
+        parts.append(f"{title} {share[-1]:.0f} % ({low[-1]:.0f} to {high[-1]:.0f})")
+    words = f"right so far, bars: 95 % intervals: {legend(entries)}"
+    edge = 0.5 + apart * len(looks) / 2
+    return finalise(
+        figure,
+        kind="stream accuracy",
+        alt=f"Accuracy over {n} pictures. {'; '.join(parts)}.",
+        annotations=[annotation(words, 0, 1, yshift=8, xshift=-44)],
+        margin={"l": 52, "r": 16, "t": 40, "b": 44},
+        xaxis=axis(title="pictures of the stream", range=[1 - edge, n + edge]),
+        yaxis=axis(range=[0, 100.5], title="accuracy", **percent_ticks(*range(0, 101, 25))),
+    )
+
+
+def _looks(names: list[str]) -> dict[str, tuple[str, str, str]]:
+    """Colour, dash and symbol of every method. The first of several in one colour has it, greys being one; the others have one of
+    the class colours."""
+    looks: dict[str, tuple[str, str, str]] = {}
+    spare = [CLASS_STYLES[n][0] for n in SPARE]
+    for number, name in enumerate(names):
+        method, _ = method_and_memory(name)
+        colour, used = method_colour(method), {look[0] for look in looks.values()}
+        if colour in used | (GREYS if used & GREYS else set()):
+            colour = next((shade for shade in spare if shade not in used), colour)
+        symbol = DEFENCES[method].symbol if method in DEFENCES else "hexagon"
+        if symbol in {look[2] for look in looks.values()}:
+            symbol = (
+                f"{symbol.removesuffix('-open')}-open" if not symbol.endswith("-open") else symbol.removesuffix("-open")
+            )
+        looks[name] = colour, DASHES[number % len(DASHES)], symbol
+    return looks

@@ -1,15 +1,19 @@
-"""The crop field against loops written from its definition; the small plan has the distances of the run."""
+"""The crops of a run against loops written from their definitions: where they stand (the crop field), what is left of the attack
+in each (the model itself, on pixels cut by hand), and the small plan."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-from rita_demo.figures.analysis.crop_field import crop_field, rival_class, small_transport
+from rita_demo.figures.analysis.crop_field import crop_field, push_left, rival_class, small_transport
 from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.records import Run
-from tests.toy_model import ToyEngine
+from tests.oracles.crop_rules import fit
+from tests.oracles.crops import crop_one
+from tests.toy_model import SIDE, ToyEngine
 from tests.ui.conftest import completed_run
 
 
@@ -28,27 +32,9 @@ def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: ToyEng
             right, wrong = (float(verdict.probability[k]) for k in (field.reference, field.rival))
             expected = prompts.temperature * (math.log(right) - math.log(wrong))
             assert step.methods[name] == pytest.approx(expected, abs=1e-5)
-        assert step.share.sum() == pytest.approx(1)
         for position, answer in zip(step.crops, step.answers, strict=True):
             if answer in (field.reference, field.rival):
                 assert (position > 0) == (answer == field.reference)
-
-
-def test_the_axis_holds_the_first_and_the_last_step_and_is_the_same_whatever_steps_are_stored(
-    run: Run, engine: ToyEngine
-) -> None:
-    results = list(attack_step_results(engine, run))
-    wild = replace(
-        results[2].image_result,
-        encoded_views=replace(run.clean.encoded_views, features=-9 * run.clean.encoded_views.features),
-    )
-    results[2] = replace(results[2], image_result=wild)
-    alone, whole = crop_field(run), crop_field(run, results)
-    assert alone.reach == whole.reach
-    assert round(20 * alone.reach, 6) % 1 == 0
-    most = max(float(np.abs([*s.crops, *s.counted, *s.methods.values()]).max()) for s in alone.steps)
-    assert most < alone.reach < 1.06 * most + 0.05 + 1e-9
-    assert np.abs(whole.steps[2].crops).max() > alone.reach
 
 
 def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run, engine: ToyEngine) -> None:
@@ -72,32 +58,14 @@ def test_the_rival_is_ritas_wrong_answer_else_clips_else_another_defences_else_t
     assert rival() == np.argsort(run.attacked.verdicts["clip"].probability)[-2]
 
 
-def test_a_defence_that_moves_views_moves_what_is_counted_and_not_what_the_model_sees(engine: ToyEngine) -> None:
-    run = completed_run(engine, tuning_steps=0)  # a step of the tuning moves the sentences
-    side = run.attacked
-    moved = np.roll(side.trace.view_features, 1, axis=0)
-    other = replace(run, attacked=replace(side, trace=replace(side.trace, view_features=moved)))
-    before, after = crop_field(run).steps[-1], crop_field(other).steps[-1]
-    assert np.allclose(before.crops, before.counted, atol=1e-5)
-    assert np.allclose(after.crops, before.crops)
-    assert np.allclose(after.counted, np.roll(before.counted, 1))
-
-
-@pytest.mark.parametrize("side", ["clean", "attacked"])
-def test_half_the_squared_distance_and_the_hidden_part_are_the_cost_of_the_run(run: Run, side: str) -> None:
-    one = getattr(run, side)
-    small = small_transport(run, one, rival_class(run))
-    for c, k in enumerate(small.classes):
-        expected = one.trace.prompt_transport.cost[k][np.ix_(small.views, small.atoms[c])]
-        shown = ((small.crop_at[:, None] - small.sentence_at[c]) ** 2).sum(-1) / 2
-        assert shown + small.hidden[c] == pytest.approx(expected, abs=1e-6)
-
-
 def test_it_shows_crops_of_both_ends_and_the_middle_of_how_well_they_fit_the_rival_beside_the_true_class(
     run: Run,
 ) -> None:
     side = run.attacked
     small = small_transport(run, side, rival_class(run))
+    for c, k in enumerate(small.classes):
+        expected = side.trace.prompt_transport.cost[k][np.ix_(small.views, small.atoms[c])]
+        assert small.cost[c] == pytest.approx(expected, abs=1e-6)
     assert small.sentence_at[0, :, 0].mean() > small.sentence_at[1, :, 0].mean()
     assert small.classes == (run.label, rival_class(run))
     truth, other = small.classes
@@ -105,3 +73,36 @@ def test_it_shows_crops_of_both_ends_and_the_middle_of_how_well_they_fit_the_riv
     ranks = np.argsort(np.argsort(mean[other] - mean[truth], kind="stable"))[small.views]
     last = len(side.trace.view_weight) - 1
     assert ranks == pytest.approx([0.1 * last, last / 2, 0.9 * last], abs=1)
+
+
+@pytest.mark.parametrize("n", [0, 5, 11])
+def test_the_fall_is_that_of_the_crops_own_pixels_cut_and_encoded_by_hand(run: Run, engine: ToyEngine, n: int) -> None:
+    left, views, prompts = push_left(run), run.clean.encoded_views.views, run.class_prompts
+    assert left is not None
+    model = engine._encoder.backbone
+
+    def margin(pixels: np.ndarray, n: int) -> float:
+        square = pixels.transpose(2, 0, 1).astype(np.float32) / 255
+        crop = crop_one(square, views.boxes[n], bool(views.flipped[n]), SIDE).clip(0, 1)
+        feature = model.encode_pixels(torch.from_numpy(crop.astype(np.float32))[None])[0].detach().numpy()
+        right, wrong = (fit(feature, prompts.features[k], prompts.weight[k]) for k in (run.label, rival_class(run)))
+        return right - wrong
+
+    fall = [margin(run.clean.picture.pixels, k) - margin(run.attacked.picture.pixels, k) for k in (n, 0)]
+    assert left.share[n] == pytest.approx(fall[0] / fall[1], abs=1e-3)
+
+
+def test_the_median_crop_has_as_many_crops_below_as_above_and_nothing_is_left_where_nothing_fell(
+    run: Run, engine: ToyEngine
+) -> None:
+    left = push_left(run)
+    assert left is not None
+    assert left.median, "not the whole picture"
+    assert (left.share[1:] < left.share[left.median]).sum() == (len(left.share) - 2) // 2
+    assert left.share[0] == 1
+    assert push_left(completed_run(engine, attack="none")) is None
+    assert push_left(replace(run, clean=run.attacked, attacked=run.clean)) is None
+    assert push_left(replace(run, attacked=run.clean)) is None
+    single = push_left(completed_run(engine, views=1))
+    assert single is not None
+    assert (single.share.tolist(), single.median) == ([1], None)
