@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, saved
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import saved, severe_findings
 
 pytestmark = pytest.mark.e2e
 
@@ -18,9 +17,7 @@ def focused(page: Page) -> str:
 
 
 @pytest.mark.parametrize("page", ["?sample=coffee&tab=arena"], indirect=True)
-def test_a_click_fills_a_cell_a_row_is_filled_until_it_is_stopped_and_the_keyboard_walks(
-    page: Page, tmp_path: Path
-) -> None:
+def test_cells_are_filled_walked_shown_for_another_model_and_on_a_phone_and_opened(page: Page, tmp_path: Path) -> None:
     table, panel = page.locator("#arena-table"), page.locator("#arena-answer")
     expect(panel).to_contain_text("RITA, attacker who knows it")  # the room opens with something chosen
     cell = table.locator("[data-method=clip][data-column=pgd]")
@@ -52,10 +49,7 @@ def test_a_click_fills_a_cell_a_row_is_filled_until_it_is_stopped_and_the_keyboa
         page.keyboard.press(key)
         assert focused(page).startswith(place)
 
-
-def test_the_switch_shows_the_other_model_a_cell_opens_its_run_and_all_columns_fit_a_phone(page: Page) -> None:
-    open_lab(page, "Arena")
-    table, headline = page.locator("#arena-table"), page.locator("#arena-headline")
+    headline = page.locator("#arena-headline")
     expect(headline).to_contain_text("once the attacker knows the defence")
     expect(table.locator(".mark.weak")).to_have_count(1)
     page.locator("#arena-model label").last.click()

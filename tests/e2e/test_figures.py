@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, saved
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import open_lab, saved, severe_findings
 
 pytestmark = pytest.mark.e2e
 LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked, and UMAP starts its process

@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.evaluation.stored_views import COLUMNS
-from tests.e2e.conftest import open_lab, saved, visit
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import open_lab, saved, severe_findings, visit
 from tests.pipeline.test_memory_file import table_of
 
 pytestmark = pytest.mark.e2e

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, saved
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import open_lab, saved, severe_findings
 
 pytestmark = pytest.mark.e2e
 PICTURES = 12  # a second each: on a busy machine four end before "Stop" is pressed
