@@ -30,6 +30,13 @@ def completed_run(engine: ToyEngine, *, attack: str = "pgd", label: int | None =
     return run_module.run_picture(engine, picture, NAMES, settings, label=label)
 
 
+def shown(run: Run, **options: Any) -> Session:
+    """A visitor with that run on screen."""
+    visitor = Session()
+    visitor.show(run, **options)
+    return visitor
+
+
 def build_tab(kind: type[Any], engine: ToyEngine, **options: Any) -> Any:
     """The tab of that class, in a page that is never launched."""
     made: list[Any] = []
@@ -76,9 +83,7 @@ def defend_only_run() -> Run:
 @pytest.fixture
 def session(example_run: Run) -> Session:
     """A visitor with the run on screen."""
-    visitor = Session()
-    visitor.show(example_run)
-    return visitor
+    return shown(example_run)
 
 
 @pytest.fixture(scope="session")

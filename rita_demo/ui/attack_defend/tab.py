@@ -73,9 +73,7 @@ class AttackDefendTab:
     def __init__(self, context: AppContext, sample: str | None) -> None:
         self.context = context
         self.link = gr.State(None)  # the query of the page's address, once it can be used
-        self.starts = gr.State(
-            0
-        )  # changes with every upload that can be used, and with the true class that was missing
+        self.starts = gr.State(0)  # changes with an upload that can be used, and with the true class that was missing
         with gr.Column(elem_id="ask"):
             self.form = Form(sample)
         self.story = build_story(context.panels)
@@ -247,9 +245,7 @@ class AttackDefendTab:
         if own and run is not None and state.shown_choice == state.choice:  # not that of the picture before
             own_names = started_list(own_names, run.class_prompts.names[run.label])
         typed, *menus = lists_for(vocabulary, own_names, *chosen)
-        if (
-            own and not state.list_begun
-        ):  # Gradio reports a choice twice: the second answer leaves what is typed meanwhile
+        if own and not state.list_begun:  # Gradio reports a choice twice: the second answer leaves what is typed
             typed["value"] = own_names
         state.list_begun = own
         return dict(zip((fields[name] for name in ("own_names", "truth", "target")), (typed, *menus)))
@@ -272,9 +268,11 @@ class AttackDefendTab:
 
     def on_preset(self, visitor: str, name: JsonValue) -> Updates:
         """Another preset: the settings of the methods are its own, and the form's other fields."""
-        session = self.context.sessions.get(visitor)
+        session, fields = self.context.sessions.get(visitor), self.form.fields
+        values = preset_values(name if isinstance(name, str) else "")
+        self.form.fill_methods(session, values)
         session.touch("drawer")
-        return self.form.show_preset(session, name)
+        return {fields[n]: value for n, value in values.items() if n in fields}
 
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
         """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it

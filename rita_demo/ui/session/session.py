@@ -4,6 +4,8 @@ The browser holds only an opaque id (in ``gr.State``): pictures, runs and caches
 share stands in :class:`Session` itself; what belongs to one tab stands in that tab's record.
 """
 
+from __future__ import annotations
+
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -19,13 +21,51 @@ from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, St
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.ui.session.figures_state import FiguresState
-from rita_demo.ui.session.memories import Memories
 from rita_demo.ui.session.stream_state import StreamState
 
 SIDES = ("attacked", "clean")
 NO_EXCLUSIONS = Exclusions()
+MAX_MEMORIES = 32  # of one visitor
 #: Id of the first room, which is in sight when the page opens.
 STORY = "story"
+
+
+@dataclass(frozen=True)
+class Memories:
+    """``histories`` in the order in which they came; the first is the visitor's own. The next picture is decided from the one
+    ``in_use``, a place in them. ``opened``: what that one was when a picture of a stream was opened with it, which opening
+    the picture again brings back."""
+
+    histories: tuple[MemoryTable, ...] = (MemoryTable(),)
+    in_use: int = 0
+    opened: MemoryTable | None = None
+
+    @property
+    def current(self) -> MemoryTable:
+        return self.histories[self.in_use]
+
+    def changed(self, history: MemoryTable) -> Memories:
+        """The one in use goes on as ``history``."""
+        n = self.in_use
+        return replace(self, histories=(*self.histories[:n], history, *self.histories[n + 1 :]))
+
+    def another(self, history: MemoryTable, *, opened: bool = False) -> Memories:
+        """From now on ``history`` is in use. The earlier one stays, unless it never held anything, or opening a stream's
+        picture again brings it back; ``opened``: that is so of this one. Over the limit the oldest of the others leaves."""
+        before, new = self.current, history if opened else None
+        own = not self.in_use
+        if not len(before.label) and (not own or not history.origin):
+            return replace(self.changed(history), opened=new)
+        if self.opened is not None and len(set(before.moments) - set(self.opened.moments)) <= 1:
+            return replace(self.changed(history), opened=new)
+        full = len(self.histories) >= MAX_MEMORIES
+        gone = next(n for n in range(1, len(self.histories)) if n != self.in_use) if full else None
+        kept = tuple(one for n, one in enumerate(self.histories) if n != gone)
+        return Memories((*kept, history), len(kept), new)
+
+    def using(self, n: int) -> Memories:
+        """The one at place ``n`` is in use; the others stay as they are."""
+        return Memories(self.histories, n)
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,8 @@ def history_text(session: Session) -> str:
     run, sample = session.run, session.run_sample
     if run is None:
         return ""
-    one, names, form, at = (
-        samples.SAMPLES.get(sample or ""),
-        run.class_prompts.names,
-        form_values(run),
-        session.selection,
-    )
+    one, at = samples.SAMPLES.get(sample or ""), session.selection
+    names, form = run.class_prompts.names, form_values(run)
     pairs: dict[str, JsonValue] = {"own": run.clean.picture.key} if sample is None else {"sample": sample}
     if one is None or names != one.names:
         own = form["vocabulary"] == OWN_CLASSES

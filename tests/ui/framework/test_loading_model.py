@@ -31,6 +31,14 @@ def loading_page(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]
         yield address, engine
 
 
+@contextmanager
+def failing_page(load: Callable[[], Any]) -> Iterator[str]:
+    """The page once its model could not be loaded."""
+    with loading_page(load) as (address, engine):
+        assert wait_until(lambda: engine.failure is not None)
+        yield address
+
+
 @pytest.mark.parametrize("chooses", [True, False], ids=["another sample", "the sample on screen"])
 def test_the_first_press_waits_for_the_model_and_says_so(chooses: bool) -> None:
     arrived = threading.Event()
@@ -84,8 +92,7 @@ def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> N
     def load() -> ToyEngine:
         raise BackboneError("These weights are broken.", "Fetch them again.")
 
-    with loading_page(load) as (address, engine):
-        assert wait_until(lambda: engine.failure is not None)
+    with failing_page(load) as address:
         client = HttpClient(address)
         assert "These weights are broken. Fetch them again." in client.open()
         client.press("samples", data={"sample": "coffee"})
@@ -97,8 +104,7 @@ def test_an_unexpected_error_is_logged_under_the_number_that_visitors_see(caplog
     def load() -> ToyEngine:
         raise RuntimeError("secret path")
 
-    with loading_page(load) as (address, engine):
-        assert wait_until(lambda: engine.failure is not None)
+    with failing_page(load) as address:
         said = HttpClient(address).open()
         number = caplog.records[-1].fields["id"]
     assert number in said

@@ -1,5 +1,6 @@
 """The model menu says of every model what there is to know, also of the one that the page was started with."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ from safetensors.torch import save
 from rita_demo.data.paper_results import BACKBONES as PRINTED
 from rita_demo.data.paper_results import paper_results
 from rita_demo.engine.engine import Engine
+from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework.context import AppContext, ModelPool, RunShown, Signal
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.panels import PanelRegistry
@@ -105,3 +107,17 @@ def test_every_model_names_its_licence_and_the_paper_s_tables_that_are_of_it() -
         printed = [cell.table for cell in paper_results() if PRINTED[cell.backbone] == name]
         assert entry.tables == tuple(dict.fromkeys(printed)), name
         assert entry.licence
+
+
+def test_a_model_that_cannot_be_loaded_is_an_error_message_and_the_menu_shows_the_one_before() -> None:
+    def load(name: str) -> ToyEngine:
+        raise BackboneError("There is no connection.", "Try again later.")
+
+    with serve_toy_page(load=load) as address:
+        visitor = HttpClient(address)
+        visitor.open()
+        answer = visitor.press("use-model", model_choice=NAME)
+        assert "There is no connection." in answer
+        *_, last = re.findall(r'"__type__":"update","value":"([^"]*)"|"value":"([^"]*)","__type__":"update"', answer)
+        assert "toy" in last
+        assert "Done in" in visitor.press("go")
