@@ -2,14 +2,12 @@
 
 import csv
 import io
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rita_demo.data import memory_file
-from rita_demo.data.memory import RESTARTED, MemoryTable
+from rita_demo.data.memory import MemoryTable
 from rita_demo.evaluation.stored_views import COLUMNS, stored_views_csv
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
@@ -85,27 +83,3 @@ def test_a_view_that_is_taken_out_by_hand_left_for_no_other(history: MemoryTable
     emptied = after.emptied()
     assert held(rows_of(emptied)) == set()
     assert held(rows_of(emptied.undo().undo())) == held_at(history)
-
-
-def named(history: MemoryTable, called: str) -> MemoryTable:
-    """The history with other words for its pictures, as a stream has, beside the names of their files."""
-    return replace(history, picture=tuple(f"{called}{file}" for file in history.file))
-
-
-def test_an_imported_memory_has_the_rows_that_were_exported_and_so_has_its_own_export(
-    history: MemoryTable, engine: Any
-) -> None:
-    prompts = engine.encode_classes(NAMES, SETTINGS)
-    now = history = named(history, "picture 1 of the stream, ")
-    for _ in range(2):
-        now = memory_file.unpack(memory_file.pack(now, engine.info.name, SETTINGS), prompts, engine.info.name)
-        assert rows_of(now) == rows_of(history)
-        assert [one.title for one in now.moments] == [*(e.title for e in history.moments), "Imported from a file"]
-
-
-def test_another_list_of_names_is_another_memory(history: MemoryTable, engine: Any) -> None:
-    picture = Picture(np.zeros((112, 112, 3), np.uint8), "black")
-    run = run_picture(engine, picture, ("cat", "dog"), SETTINGS.replace(attack="none"), label=0)
-    other = history.with_picture("black.png", picture.key, run, None)
-    assert RESTARTED in {entry.title for entry in other.moments}
-    assert {view.name for view in other.views().values()} == {"black.png"}
