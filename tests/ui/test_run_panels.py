@@ -18,13 +18,12 @@ from rita_demo.records import DefenceFault, Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui import run_panels
 from rita_demo.ui.framework.form import names_note
-from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.inside import details, headline
 from rita_demo.ui.inside.cache_used import class_cards
 from rita_demo.ui.run_panels import clean_picture, summary_bar
 from rita_demo.ui.session.run_request import OWN_CLASSES
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.sentences import knew
+from rita_demo.ui.story.sentences import knew, threat
 from rita_demo.ui.widgets import wording
 from rita_demo.vlm.words import word_list
 from tests.toy_model import ToyEngine
@@ -130,11 +129,6 @@ def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run
         assert f"and now {names[aim]}, the attack's target" in printed
 
 
-def test_a_term_without_an_explanation_raises_an_error() -> None:
-    with pytest.raises(KeyError):
-        wording.term_html("nonsense")
-
-
 def test_without_a_label_the_page_does_not_state_a_true_class(example_run: Run, failed_run: Run) -> None:
     for run in (replace(example_run, label_given=False), replace(failed_run, label_given=False)):
         for text in (run_panels.verdict_table(run), run_table(run, "a picture")):
@@ -193,6 +187,7 @@ def verdicts_of(run: Run) -> dict[str, str]:
         "strip": summary_bar(session),
         "answers of a view": re.sub("What it counts.*", "", re.sub("style='[^']*'", "", details.crop_details(session))),
         "terminal": run_table(run, "A picture"),
+        "Story": threat(run),
     }
 
 
@@ -201,11 +196,11 @@ def test_no_answer_has_a_percentage_and_the_unknown_word_stands_in_its_place() -
     for place, text in unknown.items():
         assert "%" not in text, place
         assert not re.search(r"\d points", text), place
-    assert all("%" in known[place] for place in known if place != "headline")
+    assert all("%" in known[place] for place in known if place not in ("headline", "Story"))
     for place in ("table", "strip"):
         assert "(unknown word)" in unknown[place], place
         assert "unknown" not in known[place], place
-    for place in ("headline", "terminal"):
+    for place in ("headline", "terminal", "Story"):
         assert "Pferd" in unknown[place]
         assert "not trained with" in unknown[place], place
         assert "not trained with" not in known[place], place
@@ -219,14 +214,6 @@ def test_names_that_are_cut_to_the_same_prompt_are_said_to_be_where_they_are_typ
     assert sentence in names_note(ToyEngine(seen_words=SEEN), OWN_CLASSES, format_names(names))
     session.show(run_of("motorbike", "crab"))
     assert headline.notes(session) == ""
-
-
-def test_the_saved_page_says_it_as_well() -> None:
-    run = run_of("motorbike", "Pferd", "cup", "piano")
-    views = ToyEngine().view_pixels(run.attacked.picture, run.settings)
-    page = standalone(run, {"attacked": views, "clean": views})
-    assert "This model was not trained with the word “Pferd”: it can only guess about a name that has it." in page
-    assert "(unknown word)" in page
 
 
 @pytest.mark.parametrize(

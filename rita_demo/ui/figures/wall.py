@@ -12,8 +12,7 @@ from rita_demo.process.templates import html
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures.small_picture import small_picture
 from rita_demo.ui.run_panels import with_caption
-from rita_demo.ui.session.figures_state import FIGURES
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import FIGURES, Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 

@@ -40,11 +40,6 @@ class ShareLink:
     form: dict[str, JsonValue]
     selection: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def attack(self) -> bool:
-        """Whether the picture is attacked first."""
-        return self.form["attack"] != "none"
-
 
 def query(session: Session) -> str:
     """The query string of the run and selection on screen, without the tab; "" if it has no link."""

@@ -22,8 +22,7 @@ from rita_demo.records.errors import DataError, DemoError, PictureError, Setting
 from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
-from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.stream_state import StreamState
+from rita_demo.ui.session.session import Session, StreamState
 
 MAX_THUMBNAILS = 160  # stored views with a thumbnail: those that are held, then the newest others
 BEGINNING = "The beginning of the stream"

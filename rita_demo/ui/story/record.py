@@ -247,11 +247,11 @@ def story_checks(session: Session) -> dict[str, Any] | None:
     if run.attack is not None:
         survive = [{"title": "as it is", "clean": _side(run, run.clean), "attacked": _side(run, run.attacked)}]
         survive += [
-            {"title": one.title, "clean": _answers(run, one.clean), "attacked": _answers(run, one.attacked)}
+            {"title": one.title, "clean": _asked(run, one.clean), "attacked": _asked(run, one.attacked)}
             for one in checks.changes
             if one.attacked is not None
         ]
-    return {"key": run.key, "noise": None if checks.noise is None else _answers(run, checks.noise), "survive": survive}
+    return {"key": run.key, "noise": None if checks.noise is None else _asked(run, checks.noise), "survive": survive}
 
 
 def _side(run: Run, side: ImageResult) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _side(run: Run, side: ImageResult) -> dict[str, Any]:
     return {name: _checked(run, one.label, float(one.probability[one.label])) for name, one in verdicts.items()}
 
 
-def _answers(run: Run, checked: CheckedAnswers) -> dict[str, Any]:
+def _asked(run: Run, checked: CheckedAnswers) -> dict[str, Any]:
     by_name = {name: getattr(checked, name) for name in ANSWERS}
     return {name: _checked(run, one.label, one.probability) for name, one in by_name.items()}
 
@@ -268,7 +268,7 @@ def _checked(run: Run, label: int, share: float) -> dict[str, Any]:
     """``same``: the reference class, so that the browser needs no names to compare."""
     known = not run.class_prompts.unknown_names
     return {
-        "name": truncated(run.class_prompts.names[label], 24),
+        "name": truncated(run.class_prompts.names[label], NAME_LENGTH),
         "same": label == run.label,
         "share": wording.percent(share) if known else "",
         "right": None if run.given_label is None else label == run.given_label,

@@ -23,8 +23,8 @@ from rita_demo.ui.memory import answers
 from rita_demo.ui.memory.panels import shown_stream
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
-from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.run_request import names_of
+from rita_demo.ui.session.session import FiguresState
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import form_shown, open_room
 from tests.ui.memory_client import Event

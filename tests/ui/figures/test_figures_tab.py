@@ -21,8 +21,7 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures, wall
 from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures.tab import FiguresTab
-from rita_demo.ui.session.figures_state import FIGURES, selected_class
-from rita_demo.ui.session.session import STORY
+from rita_demo.ui.session.session import FIGURES, STORY, selected_class
 from rita_demo.ui.widgets import setting_controls
 from tests.figures.clouds import make_cloud
 from tests.toy_model import ToyEngine

@@ -1,6 +1,5 @@
 """What is drawn when: panels, the answer of an event and its room, selections; error messages; downloads."""
 
-import json
 from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,6 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.run_panels import class_choices
 from rita_demo.ui.session.session import STORY, Session
-from rita_demo.ui.widgets.html_buttons import JsonWidget
 from tests.ui.conftest import open_room
 
 
@@ -38,15 +36,6 @@ def test_only_the_panels_that_depend_on_a_change_are_drawn_and_two_updates_of_on
     assert panels.draw(session, "story") == {one: gr.update(label="b"), two: "two"}
     with pytest.raises(ValueError, match="depends on"):
         panels.add(one, lambda s: "", "weather")
-
-
-def test_what_a_browser_sends_back_of_a_drawn_value_is_not_read(session) -> None:
-    with gr.Blocks():
-        component = JsonWidget(None)
-    sent = component.postprocess({"a": session.run.key})
-    assert isinstance(sent, str)
-    assert json.loads(sent)["a"] == session.run.key
-    assert component.preprocess("<script>") is None
 
 
 def test_known_errors_show_their_message_others_a_general_one_and_no_update_changes_nothing() -> None:
@@ -111,14 +100,6 @@ def test_an_answer_and_the_room_after_it_draw_all_that_changed_and_nothing_twice
         depending = {p.component for p in panels._panels if p.room in (room, None) and not p.topics.isdisjoint(changed)}
         assert first | late == depending
         assert not first & late, (room, changed)
-
-
-def test_panels_of_several_clicks_are_drawn_once(inside_tab: InsideTab, visitor: Session) -> None:
-    context, panels = inside_tab.context, inside_tab.context.panels
-    context.answer(visitor, "inside", "view"), context.answer(visitor, "inside", "class")
-    late = {c.elem_id for c in panels.draw(visitor, "inside")}
-    assert {"in-entropies", "in-class"} <= late
-    assert panels.draw(visitor, "inside") == {}
 
 
 def test_a_job_draws_nothing_itself_and_every_room_when_it_comes_to_sight(inside_tab, visitor) -> None:

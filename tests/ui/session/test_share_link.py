@@ -44,7 +44,6 @@ def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
     session = make_session(changed)
     session.select(k=2, view=5, atom=1, step=3)
     link = read(query(session))
-    assert link.attack
     request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
     assert request.settings == changed.settings
     assert (request.names, request.label) == (example_run.class_prompts.names, example_run.label)
@@ -74,7 +73,7 @@ def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
 
 def test_a_link_can_be_defend_only_and_without_a_label(defend_only_run: Run) -> None:
     link = read(query(make_session(defend_only_run)))
-    assert (link.attack, link.form["truth"], link.form["vocabulary"]) == (False, NOT_GIVEN, OWN_CLASSES)
+    assert (link.form["attack"], link.form["truth"], link.form["vocabulary"]) == ("none", NOT_GIVEN, OWN_CLASSES)
     for classes, truth in (("crab,piano", NOT_GIVEN), ("motorbike,crab", "motorbike")):
         assert read(f"sample=motorcycle&classes={classes}").form["truth"] == truth
     for params in ({}, {"__theme": "dark"}, {"tab": "inside"}):
