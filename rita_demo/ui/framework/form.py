@@ -90,7 +90,14 @@ class Form:
                     self.fields[name] = setting_controls.build_control(SETTINGS[name], **shown)
             with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
-            self._build_methods()
+            always = default_methods()
+            *first, last = map(wording.title_of, always)
+            with build_fold("Methods to compare", elem_id="fold-methods"):
+                choices = [(wording.title_of(name), name) for name in DEFENCES if name not in always]
+                label = f"Besides {', '.join(first)} and {last}"
+                info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
+                methods = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
+                self.fields["methods"] = methods
             self.differences = gr.HTML(elem_id="differs")
             titles = setting_controls.PRESET_TITLES
             self.preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
@@ -100,32 +107,19 @@ class Form:
             of_own = [gr.update(visible=name in own_settings(kind)) for name in own]
             return [wording.attacker_html(kind), setting_controls.strength_update(kind), *of_own]
 
-        outputs = [knows, self.fields["budget"], *(self.fields[name] for name in own)]
-        self.fields["attack"].change(about, self.fields["attack"], outputs, **IMMEDIATE_EVENT)
-        self._bind_lists()
-
-    def _build_menu(
-        self, name: str, label: str, choices: Sequence[str | tuple[str, str]], value: str, **options: Any
-    ) -> None:
-        self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)
-
-    def _build_methods(self) -> None:
-        always = default_methods()
-        *first, last = map(wording.title_of, always)
-        with build_fold("Methods to compare", elem_id="fold-methods"):
-            choices = [(wording.title_of(name), name) for name in DEFENCES if name not in always]
-            label = f"Besides {', '.join(first)} and {last}"
-            info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
-            self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
-
-    def _bind_lists(self) -> None:
-        """Update the lists with the vocabulary."""
         fields = self.fields
+        outputs = [knows, fields["budget"], *(fields[name] for name in own)]
+        fields["attack"].change(about, fields["attack"], outputs, **IMMEDIATE_EVENT)
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
         fields["own_names"].blur(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
         fields["target"].input(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
         # its ``then``: the truth is a name of the list
         self.truth_event = fields["truth"].input(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
+
+    def _build_menu(
+        self, name: str, label: str, choices: Sequence[str | tuple[str, str]], value: str, **options: Any
+    ) -> None:
+        self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)
 
     @property
     def shown(self) -> list[Component]:

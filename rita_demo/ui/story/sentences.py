@@ -7,7 +7,7 @@ from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures.labels import truncated
-from rita_demo.pipeline.outcome import outcome
+from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.records import Run
 from rita_demo.ui.widgets import wording
 from rita_demo.vlm.catalogue import EMBEDDED
@@ -47,7 +47,7 @@ def claim(run: Run) -> list[Part]:
     if found.before != run.label:  # wrong from the start
         first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
     cause, kind = f" {_changed(run)} {title} ", "clean" if found.now == run.label else "attack"
-    wrong = _wrong_before(run, aimed_at)
+    wrong = _wrong_before(outcomes, aimed_at)
     if found.now == found.before == run.label and ATTACKS[run.settings.attack].direction == "towards":
         sure = [float(side.verdicts[aimed_at].probability[run.label]) for side in (run.clean, run.attacked)]
         if sure[0] < sure[1]:
@@ -58,10 +58,11 @@ def claim(run: Run) -> list[Part]:
     return [*first, (f"{cause}sees ", ""), (_noun(run, after), kind), (f"{end}{wrong}", "")]
 
 
-def _wrong_before(run: Run, aimed_at: str) -> str:
+def _wrong_before(outcomes: dict[str, Outcome], aimed_at: str) -> str:
     """Which defences of the first screen, beside the one that the sentence is about, are wrong without an attack."""
-    found = outcome(run)
-    wrong = [title for name, title in WRONG.items() if name != aimed_at and name in found and found[name].wrong_before]
+    wrong = [
+        title for name, title in WRONG.items() if name != aimed_at and name in outcomes and outcomes[name].wrong_before
+    ]
     if not wrong:
         return ""
     said = " and ".join(wrong)
