@@ -46,7 +46,7 @@ UI_LADDER = (
     ("widgets", "theme", "__init__"),
     ("session",),
     ("framework",),
-    ("panels", "story"),
+    ("run_panels", "story"),
     ("background",),
     ("attack_defend", "inside", "arena", "memory", "stream", "figures", "header", "api"),
     ("page",),

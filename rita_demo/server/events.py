@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 
 from rita_demo.records.errors import did_you_mean
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.framework.uploads import uploaded_file
+from rita_demo.ui.api import uploaded_file
 
 MAX_PAGE_ID = 100  # characters; Gradio's clients send 11 or 36, and it keeps each for long
 CALL_PATH = "/gradio_api/call/v2/"  # of an endpoint, without gradio_client

@@ -7,6 +7,7 @@ memory, and nothing of it is kept for the next one.
 from collections.abc import Callable, Generator, Iterator, Mapping
 from inspect import Parameter, Signature
 from math import isfinite
+from pathlib import Path
 from types import GenericAlias
 from typing import Any
 
@@ -26,10 +27,10 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import Steps, contained_steps
 from rita_demo.records import Run
 from rita_demo.records.errors import BackboneError, DemoError, PictureError, SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, get_setting
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext
-from rita_demo.ui.framework.uploads import uploaded_file
 
 Record = dict[str, Any]
 CATALOGUE = ("name", "title", "sentence", "cites", "url")  # of a defence and of an attack
@@ -167,3 +168,15 @@ def _png(run: Run) -> FileData:
     """The delivered picture, exact to the pixel, in Gradio's folder, from which it is deleted after an hour."""
     png = png_bytes(run.attacked.picture.pixels)
     return FileData(path=save_bytes_to_cache(png, "attacked.png", get_upload_folder()), orig_name="attacked.png")
+
+
+def uploaded_file(path: JsonValue) -> Path | None:
+    """The file of an untrusted path; None: it is no regular file in the folder of uploads."""
+    if not isinstance(path, str) or "\0" in path:
+        return None
+    try:
+        file = Path(path).resolve()
+        inside = file.is_relative_to(Path(get_upload_folder()).resolve())
+        return file if inside and file.is_file() and not Path(path).is_symlink() else None
+    except (OSError, ValueError):  # a name that is too long, or no text
+        return None

@@ -29,7 +29,7 @@ from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory.tab import MemoryTab
-from rita_demo.ui.panels.figure_caption import build_caption
+from rita_demo.ui.run_panels import build_caption
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
@@ -106,26 +106,19 @@ def build(
         bind_save(save, context)
         add_endpoints(context)
         _bind_load_and_unload(page, context, tab, example)
-        _disable_pending_status(page, context.visitor)
+        # Events without a spinner do not report their state to their outputs: Gradio's page would pass every change of it
+        # to each of the 150 output components, with a copy of its value: 85 ms per click.
+        for event in page.fns.values():
+            if event.show_progress == "hidden":
+                event.show_progress_on = [context.visitor]
     example.start()
     return page
 
 
-def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
-    """Events without a spinner do not report their state to their outputs.
-
-    Otherwise Gradio's page passes every change of an event's state to each of the 150 output components, with a copy
-    of its value: 85 ms per click.
-    """
-    for event in page.fns.values():
-        if event.show_progress == "hidden":
-            event.show_progress_on = [status_target]
-
-
 def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample) -> None:
     stored = example.session is not None
-    if example.session is not None:
-        context.panels.draw_initially(example.session, tab.story, "value")
+    if example.session is not None:  # part of the page: it is shown before the page asks for anything
+        tab.story.value = context.panels.draw_only(example.session, [tab.story])[tab.story]["value"]
 
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = context.sessions.open(request.session_hash, model=context.models.default.info.name)

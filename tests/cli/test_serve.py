@@ -1,4 +1,4 @@
-"""``serve`` and ``open`` from a terminal; the page itself is not started here (tests/e2e/test_zip.py does)."""
+"""``serve`` and ``open`` from a terminal; the page itself is not started here (tests/e2e/test_page.py does)."""
 
 import types
 import zipfile

@@ -19,7 +19,7 @@ from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS, parse_assignment
 from rita_demo.ui.framework.form import Form
 from rita_demo.ui.inside.method_settings import fields_html
-from rita_demo.ui.panels import verdict_table
+from rita_demo.ui.run_panels import verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
@@ -62,7 +62,7 @@ def test_a_plugin_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
     assert run.methods == ("clip", "ensemble", "rita", "mine")
     assert "Mine is a defence from the file mine.py; the attacker does not know it." in run.threat_model.sentences
     assert "\nMine " in run_table(run, "grey.png")
-    assert "Mine" in verdict_table.table(run)
+    assert "Mine" in verdict_table(run)
     assert wording.terms()["Mine"] == "CLIP again."
     assert method_colour("mine") not in {method_colour(name) for name in plain.methods}
     again = rescore(ToyEngine(), run, QUICK.replace(cache_weight=1.0))
@@ -101,7 +101,7 @@ def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(
     run = run_with(write(tmp_path, old, new))
     assert run.answered == ("clip", "ensemble", "rita")
     assert str(run.faults["mine"]).startswith(sentence)
-    printed, page = run_table(run, "grey.png"), verdict_table.table(run)
+    printed, page = run_table(run, "grey.png"), verdict_table(run)
     assert f"Mine has no answer. {run.faults['mine']}" in printed
     assert "No answer. mine.py, line" in page
     assert str(tmp_path) not in printed + page

@@ -14,6 +14,7 @@ from urllib.parse import urlparse
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
@@ -21,6 +22,10 @@ from tests.live_server import start_server
 
 TIMEOUT_MS = 120_000
 LOCAL = {"127.0.0.1", "localhost"}
+#: Drawings are hidden from readers, who get their words instead; their colours are measured in tests/figures.
+NOT_DRAWINGS = {"exclude": [".rita-plot svg"]}
+#: Rules that every scan must have met something to check with: a scan of nothing finds nothing.
+RULES_COVERED = {"color-contrast", "button-name", "aria-hidden-focus"}
 #: The server knows the page, and its run, or that of its link, is there.
 TOLD_JS = """() => {
   const status = document.querySelector("#status");
@@ -117,6 +122,16 @@ def upload(page: Page, path: Path) -> None:
     chooser.value.set_files(path)
 
 
+def press_and_wait(page: Page, name: str) -> None:
+    """Press a button and wait until everything is done."""
+    status = "document.querySelector('#status').textContent"
+    before = page.evaluate(status)
+    page.get_by_role("button", name=name, exact=True).click()
+    page.wait_for_function(f"before => {status} !== before", arg=before)
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator("#stop")).to_be_hidden()
+
+
 def saved(page: Page, folder: Path, press: Callable[[], object]) -> Path:
     """The file that the browser downloads when something is pressed."""
     with page.expect_download() as download:
@@ -162,8 +177,9 @@ def expect_level(page: Page, level: str) -> None:
 
 
 def open_settings(page: Page) -> None:
-    """Open the drawer of the form."""
-    page.locator("#settings > button").click()
+    """Open the drawer of the form, unless an earlier test has."""
+    if not page.locator("#truth").is_visible():
+        page.locator("#settings > button").click()
     expect(page.locator("#truth")).to_be_visible()
     wait_until_painted(page)
 
@@ -184,3 +200,18 @@ def saved_square(page: Page, folder: Path, kind: str) -> np.ndarray:
     path = saved(page, folder, page.get_by_role("button", name="Save this run").click)
     with zipfile.ZipFile(path) as file:
         return np.array(Image.open(io.BytesIO(file.read(f"{kind}.png"))))
+
+
+def severe_findings(page: Page, where: str | dict | None = None) -> list[str]:
+    """The serious and critical findings of axe-core: impact, rule, selector and what to do; ``where`` narrows the scan."""
+    found = Axe().run(page, where or NOT_DRAWINGS).response
+    if where is None:
+        kinds = ("passes", "violations", "incomplete")
+        checked = {one["id"] for kind in kinds for one in found[kind]}
+        assert checked >= RULES_COVERED, checked
+    return [
+        f"[{one['impact']}] {one['id']} at {node['target']}: {node['failureSummary']}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]

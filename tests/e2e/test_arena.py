@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, saved
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import open_lab, open_story, saved, severe_findings
 
 pytestmark = pytest.mark.e2e
 
@@ -17,11 +16,36 @@ def focused(page: Page) -> str:
     return str(page.evaluate("document.activeElement.getAttribute('aria-label')"))
 
 
-@pytest.mark.parametrize("page", ["?sample=coffee&tab=arena"], indirect=True)
-def test_a_click_fills_a_cell_a_row_is_filled_until_it_is_stopped_and_the_keyboard_walks(
+def test_the_stored_table_is_shown_for_both_models_and_a_new_one_is_filled_walked_and_opened(
     page: Page, tmp_path: Path
 ) -> None:
-    table, panel = page.locator("#arena-table"), page.locator("#arena-answer")
+    open_lab(page, "Arena")
+    table, panel, headline = (page.locator(f"#arena-{name}") for name in ("table", "answer", "headline"))
+    expect(headline).to_contain_text("once the attacker knows the defence")
+    expect(table.locator(".mark.weak")).to_have_count(1)
+    page.locator("#arena-model label").last.click()
+    expect(headline).to_contain_text("Trained on attacks, every defence keeps")
+    expect(table.locator(".mark.bad")).to_have_count(0)
+    assert severe_findings(page) == []
+    page.locator("#arena-drawer > button").click()
+    shown = page.locator("#arena-methods input").last
+    shown.uncheck()
+    expect(table.locator("th [data-method=rita]")).to_have_count(0)
+    expect(page.locator("#arena-all")).to_have_text("All is filled")
+    shown.check()
+    expect(table.locator("th [data-method=rita]")).to_have_count(1)
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 844})
+    last = table.locator("tbody tr").first.locator("td.share").last.bounding_box()
+    assert last["x"] + last["width"] <= 390
+    assert table.locator(".mark").first.bounding_box()["width"] == 21
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.locator("#arena-model label").first.click()
+
+    open_story(page)
+    page.locator("#samples [data-sample=coffee]").click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    open_lab(page, "Arena")
     expect(panel).to_contain_text("RITA, attacker who knows it")  # the room opens with something chosen
     cell = table.locator("[data-method=clip][data-column=pgd]")
     expect(cell).to_have_class(re.compile("empty"))
@@ -35,7 +59,6 @@ def test_a_click_fills_a_cell_a_row_is_filled_until_it_is_stopped_and_the_keyboa
     page.locator("#arena-stop").click()
     expect(page.locator("#status")).to_contain_text("Stopped")
     expect(table.locator(".running")).to_have_count(0)
-    assert severe_findings(page) == []
     page.locator("#arena-files > button").click()
     path = saved(page, tmp_path, page.locator("#arena-export button[data-kind=csv]").click)
     rows = {(row["defence"], row["attacker"]): row for row in csv.DictReader(path.open(encoding="utf-8"))}
@@ -51,31 +74,8 @@ def test_a_click_fills_a_cell_a_row_is_filled_until_it_is_stopped_and_the_keyboa
     for key, place in {"ArrowUp": "RITA, PGD", "Home": "Column: no attack"}.items():
         page.keyboard.press(key)
         assert focused(page).startswith(place)
-
-
-def test_the_switch_shows_the_other_model_a_cell_opens_its_run_and_all_columns_fit_a_phone(page: Page) -> None:
-    open_lab(page, "Arena")
-    table, headline = page.locator("#arena-table"), page.locator("#arena-headline")
-    expect(headline).to_contain_text("once the attacker knows the defence")
-    expect(table.locator(".mark.weak")).to_have_count(1)
-    page.locator("#arena-model label").last.click()
-    expect(headline).to_contain_text("Trained on attacks, every defence keeps")
-    expect(table.locator(".mark.bad")).to_have_count(0)
-    assert severe_findings(page) == []
-    page.locator("#arena-drawer > button").click()
-    page.locator("#arena-methods input").last.uncheck()
-    expect(table.locator("th [data-method=rita]")).to_have_count(0)
-    expect(page.locator("#arena-all")).to_have_text("All is filled")
-    page.keyboard.press("Escape")
-    page.set_viewport_size({"width": 390, "height": 844})
-    last = table.locator("tbody tr").first.locator("td.share").last.bounding_box()
-    assert last["x"] + last["width"] <= 390
-    assert table.locator(".mark").first.bounding_box()["width"] == 21
-    page.set_viewport_size({"width": 1440, "height": 900})
-    table.locator("[data-method=ttc][data-column=none]").click()
-    expect(page.locator("#arena-answer")).to_contain_text("TTC, no attack")
+    table.locator("[data-method=clip][data-column=pgd]").click()
     page.locator("#arena-open").click()
     expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#status")).to_contain_text(re.compile("Done in|Every step"))
     assert page.evaluate("scrollY") == 0
-    expect(page.locator("#model")).to_contain_text("robust")

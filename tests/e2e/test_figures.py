@@ -1,4 +1,4 @@
-"""The wall of the paper's figures on the real server with the embedded model: choose a figure, a point, pictures, two runs."""
+"""The wall of the paper's figures on the real server with the embedded model: choose a figure, a point, pictures."""
 
 import csv
 import re
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, saved
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import open_lab, saved, severe_findings
 
 pytestmark = pytest.mark.e2e
 LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked, and UMAP starts its process
@@ -64,22 +63,6 @@ def test_a_point_tells_its_story_and_collecting_can_be_stopped(room: Page) -> No
     details.get_by_role("button", name="Open in Inside").click()
     inside = room.get_by_role("tab", name="Inside", exact=True)
     expect(inside).to_have_attribute("aria-selected", "true", timeout=LONG_TIMEOUT_MS)
-
-
-def test_two_runs_are_compared_picture_by_picture(room: Page, tmp_path: Path) -> None:
-    shown = room.locator("#fig-won-pictures")
-    room.get_by_role("button", name="Which pictures does one run win?").click()
-    expect(shown).to_contain_text(re.compile(r"RITA \(.*\) has \d+ of 40 pictures right that CLIP"))
-    count = int(re.search(r"has (\d+) of", shown.inner_text())[1])
-    expect(shown.locator("tbody img")).to_have_count(count)
-    assert severe_findings(room) == []
-    button = room.locator("#fig-won-export").get_by_role("button", name="Pictures as CSV")
-    assert len(saved(room, tmp_path, button.click).read_text().splitlines()) == count + 1
-    room.locator("#fig-first input").click()
-    room.get_by_role("option", name="dtd test: RITA (PGD 4/255 on 50 %, memory kept); stored example").click()
-    expect(shown).to_contain_text("dtd/images")  # CLIP on the same pictures takes the other's place
-    expect(room.locator("#fig-second input")).to_have_value("dtd test: CLIP (PGD 4/255 on 50 %); stored example")
-    expect(room.locator("#notice .notice")).to_have_count(0)
 
 
 @pytest.mark.nightly

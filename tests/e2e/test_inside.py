@@ -1,12 +1,12 @@
 """*Inside* on the real server with the embedded model: the crops as a histogram, a crop left out, undo, folds, a phone."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, unfold
-from tests.e2e.scan import severe_findings
+from tests.e2e.conftest import open_lab, saved, severe_findings, unfold
 
 pytestmark = pytest.mark.e2e
 
@@ -34,10 +34,9 @@ def room(opened: Page) -> Page:
     return opened
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_every_tile_stands_at_its_place_and_none_on_another(room: Page, width: int) -> None:
-    room.set_viewport_size({"width": width, "height": 844})
-    for step in (7, 0):
+def test_every_tile_stands_at_its_place_and_none_on_another(room: Page) -> None:
+    for width, step in ((1440, 7), (1440, 0), (390, 0), (390, 7)):
+        room.set_viewport_size({"width": width, "height": 844})
         room.locator("#in-scrubber input[type=range]").fill(str(step))
         expect(room.locator("#in-scrubber-note")).to_contain_text(f"step {step} of 7")
         room.wait_for_timeout(500)
@@ -106,11 +105,23 @@ def test_a_class_chosen_in_the_costs_shows_its_plan_and_its_sum_and_a_cell_its_c
     expect(cell).to_contain_text("cosine distance")
 
 
-def test_a_fold_shows_its_figures_when_it_is_opened_and_nothing_is_wrong_for_readers(room: Page) -> None:
+def test_a_fold_shows_its_figures_which_can_be_saved_and_nothing_is_wrong_for_readers(
+    room: Page, tmp_path: Path
+) -> None:
     unfold(room, "How sure is each crop?")
     expect(room.locator("#in-entropies .barlayer path").first).to_be_visible()
     unfold(room, "The prompt update")
     expect(room.locator("#in-before-after .js-plotly-plot svg").first).to_be_visible()
+    unfold(room, "The attack and all answers")
+    expect(room.locator("#steps .js-plotly-plot svg").first).to_be_visible()
+    costs = room.locator("#in-costs .rita-figure")
+    costs.focus()
+    path = saved(room, tmp_path, lambda: room.keyboard.press("s"))
+    assert path.suffix == ".svg"
+    words = " ".join(re.findall(r">([^<>]+)<", path.read_text(encoding="utf-8")))
+    name = costs.get_attribute("aria-label") or "?"
+    for part in (name, "Embedded model", "motorbike", "4/255", "7 steps", "settings: recommended"):
+        assert part in words, part
     undo = room.get_by_role("button", name="Undo all")
     room.locator("#inside-drawer > button").click()
     expect(undo).to_be_visible()

@@ -1,18 +1,25 @@
-"""What is set is applied, and what was pressed last is shown, in whatever order the server's answers would come."""
+"""What is set is applied, and what was pressed last is shown, in whatever order the server's answers would come.
+
+The tests share a page, and each leaves it as the next one needs it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, Route, expect
+from playwright.sync_api import Page, Request, Route, expect
 
-from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit, wait_until_painted
+from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, open_story, wait_until_painted
 
 pytestmark = pytest.mark.e2e
 
 PATIENCE_MS = 2000  # ms for later events to overtake one whose answer is held back
 SETTINGS = {"cache_weight": "1", "transported_mass": "0.8", "max_entropy": "0.6"}
+
+
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    return shared_page
 
 
 @contextmanager
@@ -43,29 +50,10 @@ def open_what_if(page: Page) -> None:
     """Open the what-if settings once the tab is drawn."""
     open_lab(page, "Inside")
     expect(page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
-    page.locator("#inside-drawer > button").click()
+    drawer = page.locator("#inside-drawer > button:not(.open)")
+    if drawer.count():
+        drawer.click()
     wait_until_painted(page)
-
-
-def test_no_setting_is_lost_when_an_older_answer_comes_last(page: Page) -> None:
-    open_what_if(page)
-    with answer_held_back(page, lambda event: event["data"][1:] == [0.8]):
-        for name, value in SETTINGS.items():
-            box = page.locator(f"#whatif-{name} input[type=number]")
-            box.fill(value)
-            box.press("Enter")
-    for words in ("α 1 instead", "ρ 0.8 instead", "γ 0.6 instead"):
-        expect(page.locator("#whatif-differs")).to_contain_text(words)
-
-
-def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
-    with answer_held_back(page, lambda event: event["event_data"] == {"sample": "coffee"}):
-        page.locator("#samples [data-sample=coffee]").click()
-        page.locator("#samples [data-sample=brick]").click()
-    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
-    expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
-    open_settings(page)
-    expect(page.locator("#truth input")).to_have_value("grid")
 
 
 def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None:
@@ -110,8 +98,20 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
     expect(message).to_have_count(0)
 
 
+def test_no_setting_is_lost_when_an_older_answer_comes_last(page: Page) -> None:
+    open_what_if(page)
+    with answer_held_back(page, lambda event: event["data"][1:] == [0.8]):
+        for name, value in SETTINGS.items():
+            box = page.locator(f"#whatif-{name} input[type=number]")
+            box.fill(value)
+            box.press("Enter")
+    for words in ("α 1 instead", "ρ 0.8 instead", "γ 0.6 instead"):
+        expect(page.locator("#whatif-differs")).to_contain_text(words)
+
+
 def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
     weight, differs = page.locator("#method-fields [name=cache_weight]"), page.locator("#differs")
+    open_story(page)
     open_settings(page)
     page.get_by_role("radio", name="as in the paper").check()
     expect(differs).to_contain_text("settings differ")
@@ -131,7 +131,7 @@ def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was
     expect(page.locator("#status")).to_contain_text("Done in")
     for now in ("now 1.5", "now 4"):  # what was edited right before the press, too
         expect(page.locator("#whatif-differs")).to_contain_text(now)
-    page.locator("[data-level=story]").click()
+    open_story(page)
     expect(differs).to_contain_text("1.5 instead of")
     page.get_by_role("radio", name="recommended").check()
     expect(differs).to_have_text("")
@@ -139,30 +139,39 @@ def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was
     expect(weight).to_have_value(before)
 
 
+def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
+    open_story(page)
+    with answer_held_back(page, lambda event: event["event_data"] == {"sample": "coffee"}):
+        page.locator("#samples [data-sample=coffee]").click()
+        page.locator("#samples [data-sample=brick]").click()
+    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
+    expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
+    open_settings(page)
+    expect(page.locator("#truth input")).to_have_value("grid")
+
+
 def test_what_is_done_before_the_server_knows_the_page_is_kept_and_answered_when_it_does(
-    browser: Browser, address: str
+    page: Page, address: str
 ) -> None:
-    with visit(browser, address) as page:
-        held: list[Route] = []  # what the page asks of the queue, its opening first
-        page.route("**/queue/join*", lambda route: held.append(route))
-        page.goto(address, wait_until="commit")
-        box = page.locator("#setting-budget input[type=number]")
-        box.fill("6")
-        box.press("Tab")
-        sample = page.locator("#samples [data-sample=brick]")
-        sample.click()
-        open_lab(page, "Memory")
-        page.wait_for_timeout(PATIENCE_MS)
-        for route in held:
-            route.continue_()
-        page.unroute("**/queue/join*")
-        expect(page.locator("#memory-headline")).to_contain_text("After 40 pictures")
-        expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
-        expect(page.get_by_role("alert")).to_have_count(0)
-        page.locator("[data-level=story]").click()
-        expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
-        expect(sample).to_have_attribute("aria-pressed", "true")
-        expect(box).to_have_value("6")
+    held: list[Route] = []  # what the page asks of the queue, its opening first
+    page.route("**/queue/join*", lambda route: held.append(route))
+    page.goto(address, wait_until="commit")
+    box, sample = page.locator("#setting-budget input[type=number]"), page.locator("#samples [data-sample=coffee]")
+    box.fill("6")
+    box.press("Tab")
+    sample.click()
+    open_lab(page, "Memory")
+    page.wait_for_timeout(PATIENCE_MS)
+    for route in held:
+        route.continue_()
+    page.unroute("**/queue/join*")
+    expect(page.locator("#memory-headline")).to_contain_text("After 40 pictures")
+    expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    open_story(page)
+    expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+    expect(sample).to_have_attribute("aria-pressed", "true")
+    expect(box).to_have_value("6")
 
 
 #: The end of the stream of answers arrives late, as over a slow connection: after the answers to what was asked meanwhile.

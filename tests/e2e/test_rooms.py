@@ -1,14 +1,21 @@
-"""A room draws itself when it comes to sight and when something changes while it is, whatever else happens meanwhile."""
+"""A room draws itself when it comes to sight and when something changes while it is, whatever else happens meanwhile.
+
+The tests share a page, and each leaves it as the next one needs it."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import TOLD_JS, open_lab, unfold
+from tests.e2e.conftest import TOLD_JS, open_lab, open_story, unfold
 from tests.e2e.test_order import answer_held_back, open_what_if
 
 pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    return shared_page
 
 
 def draws(page: Page, room: str) -> set[int]:
@@ -21,19 +28,6 @@ def draws(page: Page, room: str) -> set[int]:
         room,
     )
     return set(found)
-
-
-def test_a_run_that_ends_while_the_visitor_changes_rooms_is_in_every_room(page: Page) -> None:
-    page.locator("#samples [data-sample=coffee]").click()
-    open_lab(page, "Inside")
-    open_lab(page, "Memory")
-    expect(page.locator("#status")).to_contain_text("Done in")
-    expect(page.locator("#happened")).to_contain_text("A cup of coffee")
-    open_lab(page, "Inside")
-    expect(page.locator("#inside-strip")).to_contain_text("cup")
-    page.locator("[data-level=story]").click()
-    expect(page.locator(".story .headline")).to_contain_text("cup")
-    expect(page.locator("html.stale")).to_have_count(0)
 
 
 def test_of_two_quick_changes_of_room_the_later_one_wins(page: Page) -> None:
@@ -63,19 +57,6 @@ def test_a_press_during_a_run_is_answered_before_it_ends(page: Page) -> None:
     expect(page.locator("#in-crop")).to_contain_text("Crop 7")
 
 
-def test_a_reload_shows_the_same_room_of_the_same_run(page: Page) -> None:
-    page.locator("#samples [data-sample=coffee]").click()
-    expect(page.locator("#status")).to_contain_text("Done in")
-    open_lab(page, "Inside")
-    page.locator("#in-views [data-view='9']").click()
-    expect(page).to_have_url(re.compile("view=9.*tab=inside"))
-    page.reload()
-    page.wait_for_function(TOLD_JS)
-    expect(page.get_by_role("tab", name="Inside", exact=True)).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#inside-strip")).to_contain_text("cup")
-    expect(page.locator("#in-crop")).to_contain_text("Crop 9")
-
-
 #: The next quick event is answered with an error.
 FAIL_ONCE_JS = """() => {
   const send = window.fetch;
@@ -102,6 +83,30 @@ def test_an_event_that_fails_costs_itself_alone(page: Page) -> None:
     expect(page.locator("#whatif-differs")).to_contain_text("γ 0.6 instead")
 
 
+def test_a_run_that_ends_while_the_visitor_changes_rooms_is_in_every_room_and_a_reload_shows_the_same(
+    page: Page,
+) -> None:
+    open_story(page)
+    page.locator("#samples [data-sample=coffee]").click()
+    open_lab(page, "Inside")
+    open_lab(page, "Memory")
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator("#happened")).to_contain_text("A cup of coffee")
+    open_lab(page, "Inside")
+    expect(page.locator("#inside-strip")).to_contain_text("cup")
+    open_story(page)
+    expect(page.locator(".story .headline")).to_contain_text("cup")
+    expect(page.locator("html.stale")).to_have_count(0)
+    open_lab(page, "Inside")
+    page.locator("#in-views [data-view='9']").click()
+    expect(page).to_have_url(re.compile("view=9.*tab=inside"))
+    page.reload()
+    page.wait_for_function(TOLD_JS)
+    expect(page.get_by_role("tab", name="Inside", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#inside-strip")).to_contain_text("cup")
+    expect(page.locator("#in-crop")).to_contain_text("Crop 9")
+
+
 @pytest.mark.parametrize(
     ("width", "height", "story", "inside"),
     [(390, 844, 9_000, 6_500), pytest.param(1440, 900, 6_000, 3_500, marks=pytest.mark.nightly)],
@@ -111,7 +116,9 @@ def test_story_and_inside_are_short_and_no_room_is_wider_than_the_window(
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
     for name, most in {"Story": story, "Inside": inside, "Arena": 99_999, "Memory": 99_999, "Figures": 99_999}.items():
-        if name != "Story":
+        if name == "Story":
+            open_story(page)
+        else:
             assert open_lab(page, name).is_visible(), "a tab hides behind a menu"
         page.wait_for_timeout(1_500)  # its figures are drawn when it is first seen
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.story import CHANGES
 from tests.e2e.conftest import (
     TOLD_JS,
@@ -16,16 +14,13 @@ from tests.e2e.conftest import (
     expect_level,
     new_visitor,
     open_lab,
-    open_settings,
     open_story,
-    saved,
     saved_square,
+    severe_findings,
     story_shown,
-    upload,
     wait_for_steps,
     wait_until_painted,
 )
-from tests.e2e.scan import severe_findings
 from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -66,13 +61,6 @@ WORDS_JS = """() => {
   }
   return found;
 }"""
-
-
-@pytest.fixture
-def fresh(page: Page) -> Page:
-    """A new visitor's page, once the crops and every stored step have arrived."""
-    wait_for_steps(page)
-    return page
 
 
 def shown_answers(page: Page) -> dict[str, str]:
@@ -181,7 +169,7 @@ def test_play_drives_picture_noise_answers_crops_and_curve_together_and_pauses_w
     play.click()
     story.wait_for_timeout(100)
     assert float(step.input_value()) >= at, "it goes on from there"
-    expect(play).to_have_text("▶ Play the attack", timeout=20_000)
+    play.click()
 
 
 def at_curve(states: list[dict], step: float) -> float:
@@ -189,39 +177,6 @@ def at_curve(states: list[dict], step: float) -> float:
     first, last = states[0], states[-1]
     begin, end = float(first["curve"]), float(last["curve"])
     return begin + (end - begin) * (step - first["step"]) / (last["step"] - first["step"])
-
-
-def test_the_wipe_moves_once_by_itself_and_then_with_the_keyboard(page: Page) -> None:
-    page.reload()
-    cut = "parseFloat(document.querySelector('.photo .cut')?.style.left)"
-    page.wait_for_function(f"Math.abs({cut} - 50) > 5")
-    page.wait_for_function(TOLD_JS)
-    page.wait_for_function(f"(window.still = {cut} === 50 ? (window.still || 0) + 1 : 0) > 40")  # frames: it rests
-    wipe = page.get_by_label("Left of the line the clean picture")
-    wipe.focus()
-    for _ in range(10):
-        page.keyboard.press("ArrowRight")
-    at = float(wipe.input_value())
-    assert 50 < at == page.evaluate(cut)
-    clip = page.locator(".photo .before").evaluate("(canvas) => canvas.style.clipPath")
-    assert float(re.search(r"inset\(0(?:px)? ([\d.]+)%", clip)[1]) == pytest.approx(100 - at)
-
-
-def test_the_line_opens_through_a_patch_at_the_edge_and_says_only_what_is_seen(browser: Browser, address: str) -> None:
-    with new_visitor(browser) as page:
-        page.emulate_media(reduced_motion="reduce")
-        page.goto(f"{address}?sample=motorcycle&attack=patch&attack_seed=1&views=8")
-        page.wait_for_function(TOLD_JS)
-        picture, clean = (story_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
-        columns = np.flatnonzero((picture != clean).any(axis=(0, 2)))
-        wipe = page.get_by_label("Left of the line the clean picture")
-        middle = 50 * (columns[0] + columns[-1] + 1) / picture.shape[1]
-        assert middle < 40, "the patch of this seed lies at the left"
-        assert float(wipe.input_value()) == pytest.approx(middle, abs=0.5)
-        for key, seen, gone in (("Home", "right", "left"), ("End", "left", "right")):
-            wipe.press(key)
-            expect(page.locator(f".photo .tag.{seen}")).to_be_visible()
-            expect(page.locator(f".photo .tag.{gone}")).to_be_hidden()
 
 
 def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(story: Page) -> None:
@@ -267,21 +222,15 @@ def prices(page: Page) -> dict[str, float]:
     return {name: float(price) for name, price in (re.match(r"(.+) costs ([\d.]+)", one).groups() for one in said)}
 
 
-def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(page: Page) -> None:
-    story = page  # of its own: the test leaves it at another picture
-    wait_for_steps(story)
+def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(story: Page) -> None:
     verdict, places = story.locator(".story .adds .verdict"), story.locator(".story .adds .places")
-    made = re.compile(
-        r"^Made-up places, .+: the plan says motorbike, by 0\.\d{4}; the plain mean of the same distances says wheelchair\.$"
-    )
-    expect(verdict).to_have_text(made)
-    assert len(story.locator(".story .plan .flow").all()) == 8, "one crop of each class is split"
+    made = r"^Made-up places, .+: the plan says motorbike, by 0\.\d{4}; the plain mean of the same distances says wheelchair\.$"
+    real = r"^At their real places: the plan says motorbike, by 0\.\d{4}; so does .+ All 64 crops: motorbike\.$"
+    expect(verdict).to_have_text(re.compile(made))
+    flows = story.locator(".story .plan .flow")
+    assert flows.count() == 8, "one crop of each class is split"
     places.click()
-    expect(verdict).to_have_text(
-        re.compile(
-            r"^At their real places: the plan says motorbike, by 0\.\d{4}; so does .+ All 64 crops: motorbike\.$"
-        )
-    )
+    expect(verdict).to_have_text(re.compile(real))
     crop = story.locator(".story .plan .crop").first
     crop.scroll_into_view_if_needed()
     before, box = prices(story), crop.bounding_box()
@@ -295,62 +244,15 @@ def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(pa
     assert dragged["motorbike"] < before["motorbike"]
     assert dragged["wheelchair"] > before["wheelchair"]
     expect(verdict).to_have_text(re.compile("^Where you put them: "))
-    flows = [one.get_attribute("d") for one in story.locator(".story .plan .flow").all()]
+    drawn = [flow.get_attribute("d") for flow in flows.all()]
     crop.focus()
     story.keyboard.press("Shift+ArrowLeft")
     assert prices(story)["motorbike"] > dragged["motorbike"]
-    assert flows != [one.get_attribute("d") for one in story.locator(".story .plan .flow").all()]
+    assert drawn != [flow.get_attribute("d") for flow in flows.all()]
     svg = story.locator(".story .plan svg").bounding_box()
     story.mouse.click(svg["x"] + svg["width"] / 2 - 120, svg["y"] + 60)  # a tap beside the crops
     assert crop.bounding_box()["x"] + box["width"] / 2 == pytest.approx(svg["x"] + svg["width"] / 2 - 120, abs=2)
     assert "Arrow keys move it." in crop.get_attribute("aria-label")
-    story.locator("#samples [data-sample=coffee]").click()
-    expect(story.locator(".story .prices .reference")).to_have_text(re.compile(r"^cup costs 0\.\d{4}"))
-
-
-def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fresh: Page) -> None:
-    for about, hidden in (
-        ("noise", ()),
-        ("push", (".push .bars", ".push .lead")),
-        ("knows", (".shares", ".ladder .ends")),
-    ):
-        box = fresh.locator(f".story .predict[data-about={about}]")
-        expect(box.locator(".because")).to_have_text("")
-        for query in hidden:
-            part = fresh.locator(f".story {query}")
-            expect(part).to_have_class(re.compile("veiled"))
-            assert part.evaluate("(node) => node.closest('[aria-hidden=true]') !== null"), f"{query} is read out before"
-        buttons = box.locator(".choices button")
-        for wrong in range(buttons.count()):
-            buttons.nth(wrong).click()
-            expect(buttons.nth(wrong)).to_have_attribute("aria-pressed", "true")
-            right = box.locator("button.right").inner_text()
-            start = "Yes. " if buttons.nth(wrong).inner_text() == right else f"No: {right}. "
-            expect(box.locator(".because")).to_have_text(re.compile(f"^{re.escape(start)}.+\\.$"))
-        for query in hidden:
-            part = fresh.locator(f".story {query}")
-            expect(part).not_to_have_class(re.compile("veiled"))
-            assert part.evaluate("(node) => node.closest('[aria-hidden=true]') === null")
-    typical = fresh.locator(".story .bar-row .value").nth(1)
-    expect(typical).to_contain_text("%")
-    share = int(re.search(r"\d+", typical.inner_text())[0])
-    wanted = "less than a third" if share < 33 else "a third to two thirds" if share < 67 else "more"
-    expect(fresh.locator(".predict[data-about=push] button.right")).to_have_text(wanted)
-    last, because = buttons.last, box.locator(".because").inner_text()
-    last.focus()
-    fresh.set_viewport_size({"width": 1200, "height": 900})  # the figures are laid out anew
-    fresh.wait_for_timeout(500)
-    expect(last).to_be_focused()
-    expect(last).to_have_attribute("aria-pressed", "true")
-    expect(box.locator(".because")).to_have_text(because)
-    said = fresh.locator(".story .ladder .parts .said").all_inner_texts()
-    assert len(said) == 5
-    for one in said[1:]:
-        assert re.search(r"(gain|no gain shows): \d+ gained, \d+ lost, p [=<] ", one), one
-    expect(fresh.locator(".story .ladder .ends .rung")).to_have_count(2)
-    fresh.locator("#samples [data-sample=coffee]").click()
-    expect(fresh.locator(".story .headline")).to_contain_text("This is a cup.")
-    expect(fresh.locator(".story .push .bars")).to_have_class(re.compile("veiled"))  # a new run asks anew
 
 
 def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
@@ -367,150 +269,34 @@ def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
     assert story.get_by_role("tab").all_inner_texts() == ["Inside", "Arena", "Memory", "Figures"]
 
 
-def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page, tmp_path: Path) -> None:
-    pixels = np.random.default_rng(0).integers(0, 256, (96, 96, 3), np.uint8)
-    Image.fromarray(pixels).save(tmp_path / "holiday.png")
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Try your own picture").click()
-    chooser.value.set_files(tmp_path / "holiday.png")
-    expect(page.locator("#status")).to_contain_text("Done in")
-    assert wait_until(lambda: np.array_equal(story_shown(page, "clean"), pixels))
-    expect(page.locator(".story .headline")).to_have_text(re.compile("^CLIP says .+ Change every pixel"))
-    expect(page.locator(".story .answers")).not_to_contain_text("✗")
-    expect(page.locator(".story .which")).to_contain_text("even if none fits. Which answer is right?")
-    page.locator(".story .which select").select_option("wheelchair")  # a class that nobody answered
-    expect(page.locator(".story .which")).to_be_hidden()
-    expect(page.locator(".story .headline")).to_contain_text("wheelchair")
-    page.locator("#settings > button").click()
-    expect(page.locator("#truth input")).to_have_value("wheelchair")
-
-
-def test_back_goes_to_the_tab_before_and_the_own_picture_stays(fresh: Page, tmp_path: Path) -> None:
-    Image.fromarray(np.random.default_rng(2).integers(0, 256, (96, 96, 3), np.uint8)).save(tmp_path / "holiday.png")
-    upload(fresh, tmp_path / "holiday.png")
-    expect(fresh.locator("#status")).to_contain_text("Done in")
-    answer = fresh.locator(".story .which button").first
-    name = answer.inner_text()
-    answer.click()
-    expect(fresh.locator(".story .which")).to_be_hidden()
-    expect(fresh.locator(".story .headline")).to_contain_text(name)
-    expect(fresh.locator("#status progress")).to_have_count(0)
-    headline = fresh.locator(".story .headline").inner_text()
-    run, terms = (fresh.get_by_role("tab", name=name, exact=True) for name in ("Inside", "Figures"))
-    fresh.locator("[data-level=lab]").click()
-    expect(fresh).to_have_url(re.compile("/$"))  # an own picture has no link
-    for tab, press in ((run, None), (terms, terms.click), (run, fresh.go_back)):
-        if press:
-            fresh.wait_for_timeout(200)  # the page notes the tab that is open
-            press()
-        expect(tab).to_have_attribute("aria-selected", "true")
-    fresh.go_back()
-    expect_level(fresh, "story")
-    expect(fresh.locator(".story .headline")).to_have_text(headline)
-    fresh.go_forward()
-    expect(run).to_have_attribute("aria-selected", "true")
-
-
-def test_a_picture_whose_list_is_refused_leaves_the_answer_of_before(fresh: Page, tmp_path: Path) -> None:
-    headline = fresh.locator(".story .headline").inner_text()
-    open_settings(fresh)
-    fresh.locator("#vocabulary input").click()
-    fresh.get_by_role("option", name="My own list").click()
-    fresh.locator("#own-names textarea").fill("cat")
-    path = tmp_path / "holiday.png"
-    Image.fromarray(np.zeros((96, 96, 3), np.uint8)).save(path)
-    upload(fresh, path)
-    expect(fresh.get_by_role("alert")).to_contain_text("At least 2 different class names")
-    expect(fresh.locator(".story .headline")).to_have_text(headline)
-    expect(fresh.locator(".story .answers")).to_be_visible()
-    wait_for_steps(fresh)
-
-
 @pytest.mark.parametrize("page", ["?sample=motorcycle&adaptive.steps=4&adaptive.restarts=1"], indirect=True)
-def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_stop(fresh: Page) -> None:
-    know, halt = fresh.locator(".story .know"), fresh.locator(".story .halt")
+def test_the_attacker_who_knows_is_asked_for_in_the_figure_stopped_asked_again_and_left(page: Page) -> None:
+    wait_for_steps(page)
+    know, halt, threat = (page.locator(f".story {query}") for query in (".know", ".halt", ".claim .threat"))
+    headline, square = page.locator(".story .headline").inner_text(), story_shown(page, "attacked")
     expect(halt).to_be_hidden()
     know.click()
     expect(halt).to_be_visible()
     expect(know).to_be_disabled()
-    expect(fresh.locator(".story .progress-note")).not_to_have_text("")
+    expect(page.locator(".story .progress-note")).not_to_have_text("")
     places: set[str] = set()  # of the crops, which cross while the attack is computed
     where = "[...document.querySelectorAll('.story .crossing .dot')].map((dot) => dot.style.transform).join()"
-    assert wait_until(lambda: places.add(fresh.evaluate(where)) or len(places - {""}) > 1, 120)
+    assert wait_until(lambda: places.add(page.evaluate(where)) or len(places - {""}) > 1, 120)
     expect(halt).to_be_visible()
     halt.click()
-    expect(fresh.locator("#status")).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before"))
+    expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost")
     expect(halt).to_be_hidden()
-    expect(fresh.locator(".story .crossing")).to_have_count(0)
+    expect(page.locator(".story .crossing")).to_have_count(0)
+    expect(page.locator(".story .headline")).to_have_text(headline, use_inner_text=True)
+    assert wait_until(lambda: np.array_equal(story_shown(page, "attacked"), square)), "the picture of before"
     expect(know).to_be_enabled()
     know.click()
-    expect(fresh.locator("#status")).to_contain_text("Done in", timeout=120_000)
-    expect(fresh.locator(".story .claim .threat")).to_contain_text("the attacker knows the defence. n = 1.")
-    expect(know).to_be_hidden()
-    fresh.get_by_role("button", name="Back to the attack before").click()
-    expect(fresh.locator(".story .claim .threat")).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
-    expect(know).to_be_visible()
-
-
-def test_what_belongs_to_the_picture_before_is_pale_until_the_answer_is_there(fresh: Page) -> None:
-    fresh.evaluate("""() => {
-      window.seen = [];
-      new MutationObserver(() => window.seen.push([getComputedStyle(document.querySelector(".story .claim")).opacity,
-        document.querySelector(".story .headline").textContent]))
-        .observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
-    }""")
-    fresh.locator("#samples [data-sample=coffee]").click()
-    expect(fresh.locator("#status")).to_contain_text("Done in")
-    fresh.wait_for_timeout(500)
-    seen = fresh.evaluate("window.seen")
-    waiting = [float(opacity) < 0.9 or "being computed" in text for opacity, text in seen]
-    assert any(waiting), "the sentence of the picture before"
-    assert float(fresh.locator(".story .claim").evaluate("(node) => getComputedStyle(node).opacity")) == 1
-
-
-def test_a_sample_is_shared_with_its_link_and_an_upload_as_a_picture_without_metadata(
-    page: Page, tmp_path: Path
-) -> None:
-    secret = tmp_path / "secret-holiday.jpg"
-    exif = Image.Exif()
-    exif[0x010E] = "home address"  # ImageDescription
-    Image.fromarray(SAMPLES["coffee"].load().pixels).save(secret, exif=exif)
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    share, dialog = page.locator("#share button"), page.locator(".story dialog")
-    page.wait_for_url(re.compile("sample=motorcycle"))
-    share.click()
-    dialog.get_by_role("button", name="Copy the link").click()
-    expect(dialog).to_contain_text("The link is copied")
-    assert "?sample=motorcycle" in page.evaluate("navigator.clipboard.readText()")
-    page.keyboard.press("Escape")
-    upload(page, secret)
+    expect(threat).to_contain_text("the attacker knows the defence. n = 1.")
     expect(page.locator("#status")).to_contain_text("Done in")
-    share.click()
-    expect(dialog).to_be_visible()
-    expect(dialog).to_contain_text("sent nowhere. “Save this run” in the Lab makes a file")
-    assert "link" not in dialog.inner_text(), "an upload is never part of one"
-    assert severe_findings(page, ".story dialog") == []
-    path = saved(page, tmp_path, dialog.get_by_role("link", name="Save the picture").click)
-    data = path.read_bytes()
-    assert path.name == "rita.png"
-    with Image.open(path) as picture:
-        assert picture.size == (1200, 630)
-        assert len(np.unique(np.asarray(picture.convert("L")))) > 20, "it is not empty"
-    chunks = {data[at + 4 : at + 8] for at in png_chunks(data)}
-    assert chunks <= {b"IHDR", b"IDAT", b"IEND", b"sRGB", b"gAMA", b"pHYs", b"sBIT"}
-    for word in (b"secret", b"holiday", b"home address"):
-        assert word not in data
-    page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-
-
-def png_chunks(data: bytes) -> list[int]:
-    """Where the chunks of a PNG begin."""
-    at, found = 8, []
-    while at < len(data):
-        found.append(at)
-        at += 12 + int.from_bytes(data[at : at + 4], "big")
-    return found
+    expect(know).to_be_hidden()
+    page.get_by_role("button", name="Back to the attack before").click()
+    expect(threat).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
+    expect(know).to_be_visible()
 
 
 def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tapped(story: Page) -> None:
@@ -559,42 +345,166 @@ def test_the_table_has_a_number_in_every_cell_for_both_models_and_says_its_inter
         cells = table.locator("tbody td .value").all_inner_texts()
         assert len(cells) == 4 * 3
         assert all(re.fullmatch(r"\d+|not measured(; at most \d+)?", cell) for cell in cells), cells
+    said = story.locator(".story .ladder .parts .said").all_inner_texts()
+    assert len(said) == 5
+    for sentence in said[1:]:
+        assert re.search(r"(gain|no gain shows): \d+ gained, \d+ lost, p [=<] ", sentence), sentence
+    expect(story.locator(".story .ladder .ends .rung")).to_have_count(2)
     cell = table.locator("tbody td").nth(1)
     cell.focus()
     assert re.fullmatch(r"\d+ to \d+ of 100 \(95 %\), n = \d+", cell.locator(".tip").inner_text())
     expect(cell.locator(".tip")).to_have_css("clip-path", "none")
 
 
-def test_with_reduced_motion_nothing_glides(story: Page) -> None:
-    story.emulate_media(reduced_motion="reduce")
-    story.reload()
-    story.wait_for_selector(".story:not([hidden]) .answers td")
-    cuts = story.evaluate("""() => new Promise((done) => {
-      const seen = new Set(), begin = performance.now();
-      const look = (now) => { seen.add(document.querySelector(".photo .cut").style.left);
-        now < begin + 2500 ? requestAnimationFrame(look) : done([...seen]); };
-      requestAnimationFrame(look);
-    })""")
-    assert [cut for cut in cuts if cut] == ["50%"], "the wipe rests in the middle"
-    story.wait_for_function(TOLD_JS)
-    wait_for_steps(story)
-    states = story.evaluate(PLAY_JS)
-    assert states[-1]["step"] == 7
-    assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
-    moves = story.locator(".story .dot").evaluate_all(
-        "all => all.map((one) => getComputedStyle(one).transitionProperty)"
-    )
-    assert set(moves) == {"none"}
+#: The headings of the Story that are under the status line while each of them is at the top of the screen.
+COVERED_JS = """() => {
+  const status = document.querySelector("#status"), found = [];
+  const kept = [...status.childNodes]; // what was done last
+  status.replaceChildren();
+  status.insertAdjacentHTML("beforeend", "<div class='progress'><progress></progress><span>A step of a long attack, about 25 s left</span></div>");
+  for (const heading of [...document.querySelectorAll(".story h2")].filter((one) => one.checkVisibility())) {
+    scrollTo({ top: heading.getBoundingClientRect().top + scrollY - 12, behavior: "instant" });
+    const [a, b] = [status.getBoundingClientRect(), heading.getBoundingClientRect()];
+    if (a.bottom > innerHeight || !a.height) found.push("the status line is not seen");
+    if (a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top) found.push(heading.textContent);
+  }
+  status.replaceChildren(...kept);
+  return found;
+}"""
 
 
-def test_on_a_phone_the_link_to_the_class_names_opens_the_drawer_that_they_are_in(page: Page, tmp_path: Path) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    Image.new("RGB", (96, 96), (30, 120, 60)).save(tmp_path / "green.png")
-    with page.expect_file_chooser() as chooser:
-        page.locator(".story .own").click()
-    chooser.value.set_files(tmp_path / "green.png")
-    link, names = page.locator("button.place", has_text="class names").first, page.locator("#vocabulary input")
-    expect(link).to_be_visible()
-    expect(names).to_be_hidden()
-    link.click()
-    expect(names).to_be_focused()
+def test_the_progress_of_a_run_covers_no_heading_that_is_read(story: Page) -> None:
+    for width in (1440, 1920, 390):
+        story.set_viewport_size({"width": width, "height": 900})
+        assert story.evaluate(COVERED_JS) == [], width
+
+
+#: Where the line of the first picture stood, until it rests for half a second.
+CUTS_JS = """() => new Promise((done) => {
+  const seen = new Set();
+  let [last, rested] = ["", performance.now()];
+  const look = (now) => {
+    const at = document.querySelector(".photo .cut")?.style.left ?? "";
+    seen.add(at);
+    if (at !== last) [last, rested] = [at, now];
+    at && now > rested + 500 ? done([...seen].filter(Boolean)) : requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
+
+
+def test_the_first_visit_opens_with_a_wipe_and_questions_which_a_new_picture_asks_anew(
+    browser: Browser, address: str
+) -> None:
+    with new_visitor(browser) as page:
+        page.goto(address, wait_until="commit")
+        opening = page.locator("#opening")
+        expect(opening.locator("img")).to_have_count(1)
+        claim = opening.locator(".says").inner_text()
+        expect(opening).to_have_count(0)
+        assert page.locator(".story .headline").inner_text() == claim, "the example stood there before the page"
+        assert len(page.evaluate(CUTS_JS)) > 5, "the wipe moves once by itself"
+        page.wait_for_function(TOLD_JS)
+        wipe = page.get_by_label("Left of the line the clean picture")
+        assert float(wipe.input_value()) == 50
+        wipe.focus()
+        for _ in range(10):
+            page.keyboard.press("ArrowRight")
+        at = float(wipe.input_value())
+        assert 50 < at == page.evaluate("parseFloat(document.querySelector('.photo .cut').style.left)")
+        clip = page.locator(".photo .before").evaluate("(canvas) => canvas.style.clipPath")
+        assert float(re.search(r"inset\(0(?:px)? ([\d.]+)%", clip)[1]) == pytest.approx(100 - at)
+        wait_for_steps(page)
+        expect_predictions(page)
+        page.evaluate(PALE_JS)
+        page.locator("#samples [data-sample=coffee]").click()
+        expect(page.locator("#status")).to_contain_text("Done in")
+        expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+        assert page.evaluate("window.pale"), "the sentence of the picture before, while the answer is computed"
+        expect(page.locator(".story .claim")).to_have_css("opacity", "1")
+        expect(page.locator(".story .push .bars")).to_have_class(re.compile("veiled"))
+        expect(page.locator(".story .prices .reference")).to_have_text(re.compile(r"^cup costs 0\.\d{4}"))
+
+
+#: Whether the sentence of the picture before was pale while another one was computed.
+PALE_JS = """() => new MutationObserver(() => {
+  if (Number(getComputedStyle(document.querySelector(".story .claim")).opacity) < 0.9) window.pale = true;
+}).observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true })"""
+
+
+def expect_predictions(page: Page) -> None:
+    """Each question hides its answer before, and says it after with a reason, also when the figures are laid out anew."""
+    veiled = re.compile("veiled")
+    for about, hidden in {
+        "noise": (),
+        "push": (".push .bars", ".push .lead"),
+        "knows": (".shares", ".ladder .ends"),
+    }.items():
+        box = page.locator(f".story .predict[data-about={about}]")
+        buttons = box.locator(".choices button")
+        parts = [page.locator(f".story {query}") for query in hidden]
+        expect(box.locator(".because")).to_have_text("")
+        for part in parts:
+            expect(part).to_have_class(veiled)
+            assert part.evaluate("(node) => node.closest('[aria-hidden=true]') !== null"), f"{about} is read out before"
+        for button in buttons.all():
+            button.click()
+            expect(button).to_have_attribute("aria-pressed", "true")
+            right = box.locator("button.right").inner_text()
+            start = "Yes. " if button.inner_text() == right else f"No: {right}. "
+            expect(box.locator(".because")).to_have_text(re.compile(f"^{re.escape(start)}.+\\.$"))
+        for part in parts:
+            expect(part).not_to_have_class(veiled)
+            assert part.evaluate("(node) => node.closest('[aria-hidden=true]') === null")
+    typical = page.locator(".story .bar-row .value").nth(1)
+    expect(typical).to_contain_text("%")
+    share = int(re.search(r"\d+", typical.inner_text())[0])
+    wanted = "less than a third" if share < 33 else "a third to two thirds" if share < 67 else "more"
+    expect(page.locator(".predict[data-about=push] button.right")).to_have_text(wanted)
+    last, because = buttons.last, box.locator(".because").inner_text()
+    last.focus()
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.wait_for_timeout(500)
+    expect(last).to_be_focused()
+    expect(last).to_have_attribute("aria-pressed", "true")
+    expect(box.locator(".because")).to_have_text(because)
+
+
+#: Every sentence of the Story that is in sight for a frame.
+CLAIMS_JS = """window.seen = new Set(); (function look() {
+  const claim = document.querySelector(".story .headline");
+  if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
+  requestAnimationFrame(look);
+})()"""
+
+
+def test_with_reduced_motion_nothing_glides_and_the_line_opens_through_the_patch_of_a_link(
+    browser: Browser, address: str
+) -> None:
+    with new_visitor(browser) as page:
+        page.emulate_media(reduced_motion="reduce")
+        page.goto(address)
+        assert page.evaluate(CUTS_JS) == ["50%"], "the wipe rests in the middle"
+        page.wait_for_function(TOLD_JS)
+        wait_for_steps(page)
+        states = page.evaluate(PLAY_JS)
+        assert states[-1]["step"] == 7
+        assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
+        dots = page.locator(".story .dot")
+        assert set(dots.evaluate_all("all => all.map((dot) => getComputedStyle(dot).transitionProperty)")) == {"none"}
+        page.add_init_script(CLAIMS_JS)
+        page.goto(f"{address}?sample=coffee&attack=patch&attack_seed=3&patch.steps=8&views=8", wait_until="commit")
+        expect(page.locator("#opening")).to_contain_text("The picture of this link is being opened")
+        page.wait_for_function(TOLD_JS)
+        expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+        assert "motorbike" not in "".join(page.evaluate("[...window.seen]")), "the sentence of the worked example"
+        picture, clean = (story_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
+        columns = np.flatnonzero((picture != clean).any(axis=(0, 2)))
+        wipe = page.get_by_label("Left of the line the clean picture")
+        middle = 50 * (columns[0] + columns[-1] + 1) / picture.shape[1]
+        assert middle < 40, "the patch of this seed lies at the left"
+        assert float(wipe.input_value()) == pytest.approx(middle, abs=0.5)
+        for key, seen, gone in (("Home", "right", "left"), ("End", "left", "right")):
+            wipe.press(key)
+            expect(page.locator(f".photo .tag.{seen}")).to_be_visible()
+            expect(page.locator(f".photo .tag.{gone}")).to_be_hidden()

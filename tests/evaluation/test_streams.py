@@ -36,8 +36,8 @@ from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory, method_and_memory
 from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.session.session import StreamState
 from rita_demo.ui.session.stream_history import answering
-from rita_demo.ui.session.stream_state import StreamState
 from tests.evaluation.conftest import cells
 from tests.evaluation.test_rows import FACTS, key
 from tests.evaluation.test_rows import row as row_of

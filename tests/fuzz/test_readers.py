@@ -35,7 +35,7 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.background.saved_run import reopened
+from rita_demo.ui.background.worked_example import reopened
 from rita_demo.ui.session import run_request, share_link
 from rita_demo.ui.session.mark import Mark, select
 from rita_demo.ui.session.session import AttackDefendState, Session

@@ -34,6 +34,13 @@ def completed_run(engine: ToyEngine, *, attack: str = "pgd", label: int | None =
     return run_module.run_picture(engine, picture, NAMES, settings, label=label)
 
 
+def shown(run: Run, **options: Any) -> Session:
+    """A visitor with that run on screen."""
+    visitor = Session()
+    visitor.show(run, **options)
+    return visitor
+
+
 def build_tabs(kinds: Sequence[type[Any]], engine: Engine, **options: Any) -> dict[type[Any], Any]:
     """The tabs of these classes, in a page that is never launched."""
     made = dict[type[Any], Any]()
@@ -89,9 +96,7 @@ def defend_only_run() -> Run:
 @pytest.fixture
 def session(example_run: Run) -> Session:
     """A visitor with the run on screen."""
-    visitor = Session()
-    visitor.show(example_run)
-    return visitor
+    return shown(example_run)
 
 
 @pytest.fixture(scope="session")

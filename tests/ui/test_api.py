@@ -85,11 +85,11 @@ def test_explain_returns_the_json_and_the_picture_of_a_run_twice_the_same(client
         assert (np.asarray(Image.open(png)) == run.attacked.picture.pixels).all()
 
 
-def test_defend_returns_the_clean_part_and_attack_the_picture_with_its_norms(client: Client, picture: str) -> None:
+def test_defend_returns_the_clean_part_and_attack_the_picture_with_its_norms(open_client: Client, picture: str) -> None:
     whole = without_times(to_json(local_run(picture, attack="pgd", budget=8)))
     asked = {"label": "motorbike", "methods": "mta,tpt", "api_name": "/defend"}
-    assert client.predict(handle_file(picture), NAMES, **asked) == whole["clean"]
-    png, about = client.predict(handle_file(picture), NAMES, label="motorbike", budget=8, api_name="/attack")
+    assert open_client.predict(handle_file(picture), NAMES, **asked) == whole["clean"]
+    png, about = open_client.predict(handle_file(picture), NAMES, label="motorbike", budget=8, api_name="/attack")
     change = np.asarray(Image.open(png), int) - np.asarray(local_run(picture).clean.picture.pixels, int)
     assert np.abs(change).max() == about["linf"] == whole["attacked"]["linf"]
     assert about["fooled"] is whole["attacked"]["fooled"]

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from rita_demo.process import graphics_card
+from rita_demo.records import Run
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.attack_defend import tab
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -19,6 +20,7 @@ from rita_demo.vlm.catalogue import BACKBONES
 from tests.live_server import wait_until
 from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
+from tests.ui.conftest import completed_run
 from tests.ui.http_client import serve_toy_page
 
 pytestmark = pytest.mark.slow
@@ -93,13 +95,7 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
 
 
 def test_what_is_pressed_during_a_run_is_run_next_and_not_dropped(http_client: HttpClient) -> None:
-    parts = http_client.components
-    runs = [
-        one["trigger_mode"]
-        for one in http_client.config["dependencies"]
-        if one["queue"] and any(parts.get(i, {}).get("props", {}).get("elem_id") == "go" for i, _ in one["targets"])
-    ]
-    assert runs == ["always_last"]
+    assert [one["trigger_mode"] for one in http_client.events("go", "click") if one["queue"]] == ["always_last"]
 
 
 def test_no_menu_hides_any_of_its_choices(http_client: HttpClient) -> None:
@@ -151,19 +147,6 @@ def test_the_button_that_stops_a_download_answers_also_when_none_runs(http_clien
     answer = http_client.press("stop-model")
     assert "There is no download to stop." in answer
     assert '"success":false' not in answer
-
-
-def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> None:
-    http_client.press("method-fields", "submit", data={"name": "views", "value": "8"})
-    http_client.press("go", setting_steps=2, **{"setting_adaptive.steps": 2})
-    http_client.choose_room("arena")
-    http_client.press("arena-table", data={"method": "mta"})
-    answer = http_client.press("arena-fill")
-    assert "Filled after" in answer
-    answer = http_client.press("arena-table", data={"method": "mta", "column": "none"})
-    for text in ("MTA, no attack", "No tuning", "motorbike", "There is no attacker."):
-        assert text in answer
-    assert "filled already" in http_client.press("arena-fill")
 
 
 @pytest.mark.parametrize(
@@ -288,3 +271,15 @@ def test_without_a_suitable_sample_the_first_one_is_shown_and_a_failing_engine_g
     assert example.session.run_sample == "coffee"
     assert failing.session is None
     assert failing.sentence == "The worked example could not be computed."
+
+
+def test_the_toy_model_is_right_and_fooled_and_its_crops_decide_whether_the_defence_works(
+    example_run: Run, failed_run: Run
+) -> None:
+    for run, answers in (
+        (example_run, [0, 0, 1, 0]),
+        (failed_run, [0, 0, 1, 1]),
+        (completed_run(ToyEngine(), attack="noise"), [0, 0, 0, 0]),
+    ):
+        sides = (run.clean, run.attacked)
+        assert [side.verdicts[name].label for side in sides for name in ("clip", "rita")] == answers

@@ -15,10 +15,10 @@ from rita_demo.evaluation.page import DataFolders
 from rita_demo.figures.theme import class_style
 from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
+from rita_demo.ui import run_panels
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import crop_columns, details, headline
 from rita_demo.ui.inside.method_settings import fields_html
-from rita_demo.ui.panels import run_pills, run_summary_bar, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
@@ -121,10 +121,10 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     assert run is not None
     for given in (True, False):
         shown = replace(run, label_given=given)
-        for panel in ("table", "explanation", "threat", "times"):
-            drawn.append(getattr(verdict_table, panel)(shown))
+        for panel in ("verdict_table", "explanation", "threat", "times"):
+            drawn.append(getattr(run_panels, panel)(shown))
     room = (crop_columns.columns_html, details.crop_details, details.class_details, headline.headline, headline.notes)
-    for panel in (run_summary_bar.summary_bar, run_pills.run_pills, *room):
+    for panel in (run_panels.summary_bar, run_panels.run_pills, *room):
         drawn.append(panel(evil_session))
     drawn.append(wording.term_html(EVIL))
     bounds = run_figures.bounds_by_side(ToyEngine(spread=0.2), run)

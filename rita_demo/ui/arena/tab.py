@@ -28,7 +28,7 @@ from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelValue, Updates
 from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
-from rita_demo.ui.panels.run_pills import run_pills
+from rita_demo.ui.run_panels import run_pills
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu

@@ -73,9 +73,7 @@ class AttackDefendTab:
     def __init__(self, context: AppContext, sample: str | None) -> None:
         self.context = context
         self.link = gr.State(None)  # the query of the page's address, once it can be used
-        self.starts = gr.State(
-            0
-        )  # changes with every upload that can be used, and with the true class that was missing
+        self.starts = gr.State(0)  # changes with an upload that can be used, and with the true class that was missing
         with gr.Column(elem_id="ask"):
             self.form = Form(sample)
         self.story = build_story(context.panels)
@@ -141,11 +139,11 @@ class AttackDefendTab:
         time_left, shown, shown_at = TimeLeft(), False, 0.0
         choice, before = session.attack_defend.choice, session.run
         try:
-            reading = self._progress("Reading the class names", 0.02, time_left, stale=True)
+            reading = context.progress("Reading the class names", 0.02, time_left, stale=True)
             yield {context.error_banner: ""} | reading
             steps = Steps(request.run_steps(engine, session.history.cache_before(request.picture.key)))
             for at in steps:
-                update = self._progress(at.sentence, 0.85 * at.fraction, time_left, stale=True)
+                update = context.progress(at.sentence, 0.85 * at.fraction, time_left, stale=True)
                 if not shown and at.clean is not None:
                     shown, update[self.story] = True, loading(request.picture)
                 elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
@@ -159,7 +157,7 @@ class AttackDefendTab:
             # the result of before.
             preview = Session()
             preview.show(run)
-            drawing = self._progress("Cutting the crops for the screen", 0.9, time_left, stale=True, answered=True)
+            drawing = context.progress("Cutting the crops for the screen", 0.9, time_left, stale=True, answered=True)
             yield drawing | context.panels.draw_only(preview, [self.story])
             crops = {side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
         except Exception:
@@ -172,19 +170,16 @@ class AttackDefendTab:
         if request.selection:
             session.select(**valid_selection(request.selection, run))
         context.sessions.evict()
-        yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
+        yield Finished(context.progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
         spent = wording.format_seconds(time_left.elapsed)
         session.said_when_drawn = notice.done_html(f"Done in {spent}.", routine=True)
         yield context.changed(session, "run") | context.run_ended(session)
-
-    def _progress(self, text: str, fraction: float, time_left: TimeLeft, **state: bool) -> Updates:
-        return {self.context.status: notice.progress_html(text, fraction, time_left, **state)}
 
     def attack_and_defend(self, values: FormValues, *, defend_only: bool = False, **changed: Any) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
         session = self.context.sessions.get(values[self.context.visitor])
         if values[self.form.choice] != session.attack_defend.choice:
-            yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
+            yield self.context.done("Another picture was chosen meanwhile.")
             return
         yield {self.form.fields[name]: value for name, value in changed.items()}
         form = self.form.read(session, values) | changed
@@ -247,9 +242,7 @@ class AttackDefendTab:
         if own and run is not None and state.shown_choice == state.choice:  # not that of the picture before
             own_names = started_list(own_names, run.class_prompts.names[run.label])
         typed, *menus = lists_for(vocabulary, own_names, *chosen)
-        if (
-            own and not state.list_begun
-        ):  # Gradio reports a choice twice: the second answer leaves what is typed meanwhile
+        if own and not state.list_begun:  # Gradio reports a choice twice: the second answer leaves what is typed
             typed["value"] = own_names
         state.list_begun = own
         return dict(zip((fields[name] for name in ("own_names", "truth", "target")), (typed, *menus)))
@@ -272,9 +265,11 @@ class AttackDefendTab:
 
     def on_preset(self, visitor: str, name: JsonValue) -> Updates:
         """Another preset: the settings of the methods are its own, and the form's other fields."""
-        session = self.context.sessions.get(visitor)
+        session, fields = self.context.sessions.get(visitor), self.form.fields
+        values = preset_values(name if isinstance(name, str) else "")
+        self.form.fill_methods(session, values)
         session.touch("drawer")
-        return self.form.show_preset(session, name)
+        return {fields[n]: value for n, value in values.items() if n in fields}
 
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
         """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it
@@ -309,11 +304,13 @@ class AttackDefendTab:
         if link is None:
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
         if not link.sample and query["again"] != str(session.attack_defend.choice):
-            yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
+            yield self.context.done("Another picture was chosen meanwhile.")
             return
         source = None if link.sample else session.attack_defend.source
         chosen = AttackDefendState(source=source, sample=link.sample or None)
-        yield from self._run_form(session, link.form, chosen, attack=link.attack, selection=link.selection)
+        yield from self._run_form(
+            session, link.form, chosen, attack=link.form["attack"] != "none", selection=link.selection
+        )
 
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
         """After an attack: the stored steps and the Story's checks, if they are quick (or also if they are ``slow``)."""
@@ -329,7 +326,7 @@ class AttackDefendTab:
         yield from self.start_background_work(visitor, slow=True)
 
     def on_stopped(self, session: Session) -> Updates:
-        said = {self.context.status: notice.done_html("Stopped. Nothing was lost.")}
+        said = self.context.done("Stopped. Nothing was lost.")
         return said | self.context.changed(session, "story") | self.context.run_ended(session)
 
     # --- choosing a picture

@@ -99,11 +99,8 @@ def in_background(
         yield show()
 
 
-def _decide_seconds(run: Run) -> float:
-    return sum(run.seconds.get(s, 0.0) for s in STEP_STAGES) / 2
-
-
 def attack_steps_seconds(run: Run) -> float:
     """Estimated seconds for the stored steps: each is defended like the delivered picture."""
     steps = pipeline_steps.sampled_steps(pipeline_steps.last_step(run))
-    return _decide_seconds(run) * max(len(steps) - 2, 0)
+    of_one = sum(run.seconds.get(stage, 0.0) for stage in STEP_STAGES) / 2
+    return of_one * max(len(steps) - 2, 0)

@@ -4,17 +4,18 @@ import atexit
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 from PIL import Image, ImageOps
 
-from rita_demo.data import samples
+from rita_demo.data import memory_file, samples
 from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline import bundle_read, story
 from rita_demo.pipeline import example as example_module
 from rita_demo.pipeline import run as run_module
-from rita_demo.pipeline import story
 from rita_demo.process.generators import run_to_end
 from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import ImageResult, Picture, Run
@@ -24,6 +25,7 @@ from rita_demo.ui.background.attack_steps import store_attack_steps, store_check
 from rita_demo.ui.session.session import SIDES, Session
 
 log = logging.getLogger("rita_demo.ui")
+MAX_LISTED_DIFFERENCES = 5  # of a saved run that is not quite as in its file
 
 
 class WorkedExample:
@@ -167,9 +169,45 @@ def stored_example(engine: Engine) -> WorkedExample:
 def displayed_views(result: ImageResult, side: int) -> np.ndarray:
     """The views of a picture for the screen, (N, side, side, 3) uint8: the engine's ``view_pixels`` as Pillow cuts them."""
     picture, views = Image.fromarray(result.picture.pixels), result.encoded_views.views
-    found = []
+    cut = []
     for box, flipped in zip((views.boxes * picture.width).tolist(), views.flipped):
-        left, top, right, bottom = box
-        view = picture.resize((side, side), Image.Resampling.BICUBIC, (left, top, right, bottom))
-        found.append(ImageOps.mirror(view) if flipped else view)
-    return np.stack([np.asarray(view) for view in found])
+        view = picture.resize((side, side), Image.Resampling.BICUBIC, tuple(box))
+        cut.append(np.asarray(ImageOps.mirror(view) if flipped else view))
+    return np.stack(cut)
+
+
+def reopened(engine: Engine, saved: bundle_read.SavedRun) -> WorkedExample:
+    """A saved run, in place of the worked example: run again with the stored settings and the stored cache. Raises DemoError: the cache in the file is
+    damaged or not of this run. (One of another model is ignored, with a message.)"""
+    session, request = Session(), saved.opened(engine.info.side)
+    session.attack_defend.source = saved.picture
+    if saved.cache_file is not None and engine.info.name == saved.backbone:
+        class_prompts = engine.encode_classes(saved.names, saved.settings)
+        memory = memory_file.unpack(saved.cache_file, class_prompts, saved.backbone)
+        session.history = memory.with_moments((replace(memory.moments[-1], title="As it was saved"),))
+
+    def compute() -> None:
+        run = run_to_end(request.run_steps(engine, session.history.cache_before("")), example.report)
+        example.message, example.warning = comparison(saved, run)
+        example.finish(session, run, "The saved picture")
+
+    example = WorkedExample(engine, saved.settings, (), compute)
+    example.sentence, example.failure = "Opening the saved run", "The saved run could not be computed."
+    example.picture = request.picture
+    return example
+
+
+def comparison(saved: bundle_read.SavedRun, run: Run) -> tuple[str, DemoError | None]:
+    """The page's message, and an error with the differences between the run and the file, if there are any."""
+    found = bundle_read.differences(saved, run)
+    answers = len(saved.methods) * (1 if saved.attacked is None else 2)
+    pixels = "" if saved.attacked is None else " and every pixel"
+    same = f"A saved run, made again: all {answers} answers{pixels} are those in the file."
+    if saved.backbone != run.backbone.name:
+        left = " Its memory belongs to that model and was left out." if saved.cache_file else ""
+        found.insert(0, f"It was made with the model {saved.backbone}; this page uses {run.backbone.name}.{left}")
+    elif not found:
+        return same, None
+    more = len(found) - MAX_LISTED_DIFFERENCES
+    listed = found[:MAX_LISTED_DIFFERENCES] + ([f"There are {more} more differences."] if more > 0 else [])
+    return "A saved run, made again.", DemoError("It is not quite as in the file.", " ".join(listed))

@@ -17,8 +17,7 @@ from rita_demo.figures.paper.feature_cloud import SIGNS, kind_titles
 from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import PlacedCloud
-from rita_demo.ui.session.figures_state import selected_class
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import Session, selected_class
 from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 

@@ -20,7 +20,7 @@ from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
-from rita_demo.ui.session.figures_state import FiguresState
+from rita_demo.ui.session.session import FiguresState
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 DATASET_PREFIX = "dataset:"  # of a source that needs no stored run

@@ -16,8 +16,7 @@ from rita_demo.figures.paper.method_overview import CROPS_SHOWN, method_overview
 from rita_demo.process.templates import html
 from rita_demo.records import Run, TheoremBounds
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.data_uri import jpeg_uri
-from rita_demo.ui.widgets.views_grid import tiled
+from rita_demo.ui.widgets.data_uri import jpeg_uri, tiled
 
 EDGE = ((0, 0), (6, 6), (6, 6), (0, 0))  # white pixels around a crop
 ROUNDING = 1e-5  # of squared distances computed in float32

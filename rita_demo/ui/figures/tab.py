@@ -29,7 +29,7 @@ from rita_demo.ui.framework.panels import PanelValue, Parts, Updates
 from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.panels.run_pills import run_pills
+from rita_demo.ui.run_panels import run_pills
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, MarkButtons, download_value

@@ -13,9 +13,8 @@ from rita_demo.process.templates import html
 from rita_demo.ui.figures.feature_cloud import Cloud, Kl
 from rita_demo.ui.figures.measurements import PaperFigure, SettingsFigure
 from rita_demo.ui.figures.run_figures import Overview, Theorem
-from rita_demo.ui.panels.figure_caption import with_caption
-from rita_demo.ui.session.figures_state import FIGURES
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.run_panels import with_caption
+from rita_demo.ui.session.session import FIGURES, Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 WIDTH, HEIGHT, EDGE = 134, 76, 5  # pixels of a small picture

@@ -20,8 +20,7 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import MEMORY_TEXT
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Parts, Updates
-from rita_demo.ui.session.figures_state import Compared
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import Compared, Session
 from rita_demo.ui.session.stream_history import answering, stream_picture_request
 from rita_demo.ui.widgets.blocks import build_fold, build_menu, table
 from rita_demo.ui.widgets.data_uri import jpeg_uri

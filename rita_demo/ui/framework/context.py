@@ -175,9 +175,9 @@ class AppContext:
         """The status line: what was done last."""
         return {self.status: done_html(text)}
 
-    def progress(self, text: str, fraction: float, time_left: TimeLeft | None = None) -> Updates:
-        """The status line of a job: what happens now, and the time left."""
-        return {self.status: progress_html(text, fraction, time_left)}
+    def progress(self, text: str, fraction: float, time_left: TimeLeft | None = None, **state: bool) -> Updates:
+        """The status line of a job: what happens now, and the time left; ``state`` as in :func:`progress_html`."""
+        return {self.status: progress_html(text, fraction, time_left, **state)}
 
     def outputs(self, *more: Block) -> list[Block]:
         """The outputs of an event that may change anything: the room in sight draws itself."""

@@ -90,7 +90,14 @@ class Form:
                     self.fields[name] = setting_controls.build_control(SETTINGS[name], **shown)
             with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
-            self._build_methods()
+            always = default_methods()
+            *first, last = map(wording.title_of, always)
+            with build_fold("Methods to compare", elem_id="fold-methods"):
+                choices = [(wording.title_of(name), name) for name in DEFENCES if name not in always]
+                label = f"Besides {', '.join(first)} and {last}"
+                info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
+                methods = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
+                self.fields["methods"] = methods
             self.differences = gr.HTML(elem_id="differs")
             titles = setting_controls.PRESET_TITLES
             self.preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
@@ -100,34 +107,19 @@ class Form:
             of_own = [gr.update(visible=name in own_settings(kind)) for name in own]
             return [wording.attacker_html(kind), setting_controls.strength_update(kind), *of_own]
 
-        outputs = [knows, self.fields["budget"], *(self.fields[name] for name in own)]
-        self.fields["attack"].change(about, self.fields["attack"], outputs, **IMMEDIATE_EVENT)
-        self._bind_lists()
+        fields = self.fields
+        outputs = [knows, fields["budget"], *(fields[name] for name in own)]
+        fields["attack"].change(about, fields["attack"], outputs, **IMMEDIATE_EVENT)
+        classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
+        fields["own_names"].blur(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
+        fields["target"].input(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
+        # its ``then``: the truth is a name of the list
+        self.truth_event = fields["truth"].input(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
 
     def _build_menu(
         self, name: str, label: str, choices: Sequence[str | tuple[str, str]], value: str, **options: Any
     ) -> None:
         self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)
-
-    def _build_methods(self) -> None:
-        always = default_methods()
-        *first, last = map(wording.title_of, always)
-        with build_fold("Methods to compare", elem_id="fold-methods"):
-            choices = [(wording.title_of(name), name) for name in DEFENCES if name not in always]
-            label = f"Besides {', '.join(first)} and {last}"
-            info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
-            self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
-
-    def _bind_lists(self) -> None:
-        """Update the lists with the vocabulary."""
-        fields = self.fields
-        classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
-        fields["own_names"].blur(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
-        typed = [
-            event(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
-            for event in (fields["truth"].input, fields["target"].input)
-        ]
-        self.truth_event = typed[0]  # its ``then``: the truth is a name of the list
 
     @property
     def shown(self) -> list[Component]:
@@ -146,12 +138,6 @@ class Form:
     def fill_methods(self, session: Session, values: Mapping[str, Any]) -> None:
         """The settings outside the form."""
         session.attack_defend.settings = {n: v for n, v in values.items() if n in SETTINGS and n not in self.fields}
-
-    def show_preset(self, session: Session, name: JsonValue) -> Updates:
-        """The settings of a preset; the kind of attack stays."""
-        values = setting_controls.preset_values(name if isinstance(name, str) else "")
-        self.fill_methods(session, values)
-        return {self.fields[n]: v for n, v in values.items() if n in self.fields}
 
     @property
     def of_picture(self) -> list[Component]:
@@ -176,9 +162,8 @@ class Form:
 
     def show(self, values: Mapping[str, Any]) -> Updates:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
-        shown = [
-            n for n in SETTINGS if n in self.fields and (n, values[n]) != ("attack", "none")
-        ]  # "none" is not in the menu
+        # "none" is not in the menu
+        shown = [n for n in SETTINGS if n in self.fields and (n, values[n]) != ("attack", "none")]
         own, names = {"value": values["own_names"]}, names_of(values)
         return {
             **{self.fields[n]: values[n] for n in (*shown, "methods")},
@@ -211,11 +196,7 @@ def lists_for_upload(
     before: samples.Sample | None, vocabulary: str, own_names: JsonValue
 ) -> tuple[str, tuple[str, ...]]:
     """Vocabulary and class names for an upload: those of the form, or general ones if the sample ``before`` set them."""
-    try:
-        names = names_of({"vocabulary": vocabulary, "own_names": own_names})
-    except DemoError:
-        names = ()
-    general = vocabularies.vocabulary(GENERAL)
+    names, general = _listed(vocabulary, own_names), vocabularies.vocabulary(GENERAL)
     return (GENERAL, general.names) if before is not None and names == before.names else (vocabulary, names)
 
 
@@ -250,20 +231,16 @@ def lists_for_typed(
     vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, target: JsonValue
 ) -> list[dict[str, Any]]:
     """The lists of classes after one was typed or chosen: its beginning is enough."""
-    names = _listed(vocabulary, own_names)
-    found = [completed(typed, names) for typed in (truth, target)]
-    updates = lists_for(vocabulary, own_names, *found)
-    for update, name in zip(updates[1:], found):
+    names, chosen = _listed(vocabulary, own_names), []
+    for typed in (truth, target):
+        text = str(typed or "").strip().lower()
+        begins = [name for name in names if text and name.lower().startswith(text)]
+        chosen.append(begins[0] if begins and typed not in names else typed)
+    updates = lists_for(vocabulary, own_names, *chosen)
+    for update, name in zip(updates[1:], chosen):
         missing = str(name or "").strip() and name not in (NOT_GIVEN, SECOND_BEST, *names)
         update["info"] = MISSING.format(name) if missing else ""
     return updates
-
-
-def completed(typed: JsonValue, names: tuple[str, ...]) -> JsonValue:
-    """What is typed, or the first name that begins so if it is no name itself."""
-    text = str(typed or "").strip().lower()
-    begins = [name for name in names if text and name.lower().startswith(text)]
-    return begins[0] if begins and typed not in names else typed
 
 
 def _listed(vocabulary: JsonValue, own_names: JsonValue) -> tuple[str, ...]:

@@ -126,11 +126,6 @@ class PanelRegistry:
         ]
         session.drawn_at |= dict.fromkeys(left, session.changes)
 
-    def draw_initially(self, session: Session, component: Component, name: str) -> None:
-        """Make the property ``name`` of a component that is drawn with ``gr.update`` part of the page: it is shown before
-        the page asks for anything."""
-        setattr(component, name, self.draw_only(session, [component])[component][name])
-
     def _of(self, room: str) -> list[Panel]:
         return [panel for panel in self._panels if panel.room in (room, None)]
 
@@ -161,10 +156,7 @@ class PanelRegistry:
         return updates
 
 
-def _room_of(component: Block) -> str | None:
-    block: Block | None = component
-    while block is not None:
-        if isinstance(block, gr.Tab):
-            return str(block.id)
+def _room_of(block: Block | None) -> str | None:
+    while block is not None and not isinstance(block, gr.Tab):
         block = block.parent
-    return None
+    return None if block is None else str(block.id)

@@ -23,20 +23,16 @@ LOADING_QUEUE = queued_event("models", 4)
 EXPECTED_LOAD_SECONDS = 90.0  # for the progress bar
 
 
-def menu_label(name: str) -> str:
-    """A row of the menu: title and size."""
-    entry = BACKBONES[name]
-    size = f"{entry.megabytes} MB to download once" if entry.megabytes else "nothing to download"
-    return f"{entry.title}: {entry.parameters / 1e6:.0f} M parameters, {size}"
-
-
 class ModelMenu:
     """An accordion in the header; a chosen model is loaded for this visitor."""
 
     def __init__(self, context: AppContext) -> None:
         self.context, first = context, context.models.default.info
-        names = dict.fromkeys([first.name, *BACKBONES])
-        choices = [(menu_label(name) if name in BACKBONES else first.title, name) for name in names]
+        choices = [] if first.name in BACKBONES else [(first.title, first.name)]
+        for name in sorted(BACKBONES, key=lambda name: name != first.name):  # the one in use comes first
+            entry = BACKBONES[name]
+            size = f"{entry.megabytes} MB to download once" if entry.megabytes else "nothing to download"
+            choices.append((f"{entry.title}: {entry.parameters / 1e6:.0f} M parameters, {size}", name))
         with gr.Accordion(self._title(first), open=False, elem_id="model") as self.accordion:
             gr.HTML(
                 "<p class='quiet small'>The model that is attacked and defended. The embedded one is small, was trained "

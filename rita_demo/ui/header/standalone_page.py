@@ -17,8 +17,7 @@ from rita_demo.pipeline.export import to_json
 from rita_demo.process.templates import html
 from rita_demo.records import AttackStepResult, Run, StoryChecks
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.checks import story_checks
-from rita_demo.ui.story.record import story_crops, story_steps, story_value
+from rita_demo.ui.story.record import story_checks, story_crops, story_steps, story_value
 from rita_demo.ui.story.sentences import claim
 from rita_demo.ui.story.view import STORY_CSS, TEMPLATE, dump, story_script
 from rita_demo.ui.theme import FACE, STYLE, TOUCH, font_face

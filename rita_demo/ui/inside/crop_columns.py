@@ -1,6 +1,6 @@
 """The crops as a histogram: each is a small tile that stands where it fits, between the reference class and its rival.
 
-The tiles come from one sprite (:func:`rita_demo.ui.widgets.views_grid.sprite_value`); the browser puts them into columns that
+The tiles come from one sprite (:func:`rita_demo.ui.widgets.data_uri.sprite_value`); the browser puts them into columns that
 fit its width. Columns are the same at every step of the attack.
 """
 
@@ -16,8 +16,8 @@ from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Array, Run
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.data_uri import COLUMNS
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
-from rita_demo.ui.widgets.views_grid import COLUMNS
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 

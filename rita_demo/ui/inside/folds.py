@@ -18,18 +18,17 @@ from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
 from rita_demo.records.errors import DataError
+from rita_demo.ui import run_panels
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.inside import cache_used
-from rita_demo.ui.panels import verdict_table
-from rita_demo.ui.panels.attack_sliders import stored_steps_note
+from rita_demo.ui.run_panels import stored_steps_note
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
-from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.data_uri import jpeg_uri, magnified_perturbation
 from rita_demo.ui.widgets.html_buttons import MarkButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
-from rita_demo.ui.widgets.views_grid import magnified_perturbation
 from rita_demo.vlm.catalogue import EMBEDDED
 
 EMPTY_TEXT = "Drawn once a picture has been defended."
@@ -127,12 +126,12 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
             with gr.Column(scale=2, min_width=320, elem_id="who"):
                 empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
                 answers = gr.HTML(elem_id="verdicts")
-                fold.add(answers, lambda s, _: verdict_table.table(_as_made(s)), "step", empty=empty)
+                fold.add(answers, lambda s, _: run_panels.verdict_table(_as_made(s)), "step", empty=empty)
                 fold.add(gr.HTML(elem_id="in-added"), lambda _, run: added_html(run), "inside", empty="")
             with gr.Column(scale=1, min_width=320, elem_id="along"):
-                fold.add(gr.HTML(elem_id="why"), lambda s, _: verdict_table.explanation(_as_made(s)), "step", empty="")
-                fold.add(gr.HTML(elem_id="threat"), lambda s, _: verdict_table.threat(_as_made(s)), empty="")
-                fold.add(gr.HTML(elem_id="times"), lambda s, _: verdict_table.times(_as_made(s)), empty="")
+                fold.add(gr.HTML(elem_id="why"), lambda s, _: run_panels.explanation(_as_made(s)), "step", empty="")
+                fold.add(gr.HTML(elem_id="threat"), lambda s, _: run_panels.threat(_as_made(s)), empty="")
+                fold.add(gr.HTML(elem_id="times"), lambda s, _: run_panels.times(_as_made(s)), empty="")
                 gr.HTML("<h3>What if the attacker knows the defence?</h3>")
                 with gr.Row(elem_id="push"):
                     choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]

@@ -24,15 +24,12 @@ from rita_demo.ui.inside.crop_columns import CropColumns, columns_html, fit_of, 
 from rita_demo.ui.inside.folds import EMPTY_TEXT, build_folds
 from rita_demo.ui.inside.headline import effect, headline, notes
 from rita_demo.ui.inside.method_settings import build_method_settings
-from rita_demo.ui.panels.attack_sliders import build_step_slider
-from rita_demo.ui.panels.run_pills import run_pills
-from rita_demo.ui.panels.run_summary_bar import clean_picture, summary_bar
-from rita_demo.ui.panels.selection_details import class_choices
+from rita_demo.ui.run_panels import build_step_slider, class_choices, clean_picture, run_pills, summary_bar
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
 from rita_demo.ui.widgets.blocks import build_menu
+from rita_demo.ui.widgets.data_uri import sprite_value
 from rita_demo.ui.widgets.html_buttons import HtmlButtons, is_of
 from rita_demo.ui.widgets.plotly_view import PlotlyView
-from rita_demo.ui.widgets.views_grid import sprite_value
 from rita_demo.ui.widgets.wording import term_html
 
 MAX_CLASSES = 6  # rows of costs

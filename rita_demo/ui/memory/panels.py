@@ -25,10 +25,9 @@ from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.ui.framework.panels import PanelValue
-from rita_demo.ui.panels.figure_caption import with_caption
-from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.stored_picture import stored_pixels
-from rita_demo.ui.session.stream_state import StreamState
+from rita_demo.ui.run_panels import with_caption
+from rita_demo.ui.session.session import Session, StreamState
+from rita_demo.ui.session.stream_history import stored_pixels
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import crop_uri, jpeg_uri
 

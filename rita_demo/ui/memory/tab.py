@@ -29,8 +29,13 @@ from rita_demo.ui.memory import answers, panels
 from rita_demo.ui.memory.panels import ShownStream, shown_stream
 from rita_demo.ui.memory.streaming import Streaming, dataset_choices
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.stored_picture import stored_picture_request
-from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, show_stream, stream_picture_request
+from rita_demo.ui.session.stream_history import (
+    own_picture_request,
+    replacing_item,
+    show_stream,
+    stored_picture_request,
+    stream_picture_request,
+)
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, MarkButtons, download_value, event_data

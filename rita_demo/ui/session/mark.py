@@ -7,8 +7,7 @@ from typing import Any, cast
 from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.session.figures_state import FIGURES, selected_class
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import FIGURES, Session, selected_class
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 #: What another step changes.

@@ -4,28 +4,77 @@ The browser holds only an opaque id (in ``gr.State``): pictures, runs and caches
 share stands in :class:`Session` itself; what belongs to one tab stands in that tab's record.
 """
 
+from __future__ import annotations
+
 import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rita_demo.data.memory import MemoryTable, Moment
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, OnlyRight, Request, StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
-from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, Trace
+from rita_demo.process.time_left import TimeLeft
+from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, TheoremBounds, Trace
+from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.measurement import AblationPoint, PlacedCloud, RunTime, StreamTrajectory
 from rita_demo.settings import Settings
-from rita_demo.ui.session.figures_state import FiguresState
-from rita_demo.ui.session.memories import Memories
-from rita_demo.ui.session.stream_state import StreamState
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 SIDES = ("attacked", "clean")
 NO_EXCLUSIONS = Exclusions()
+MAX_MEMORIES = 32  # of one visitor
+THUMBNAIL_SIZE = 64  # pixels of a picture of a stream
+MAX_THUMBNAILS = 96
 #: Id of the first room, which is in sight when the page opens.
 STORY = "story"
+
+
+@dataclass(frozen=True)
+class Memories:
+    """``histories`` in the order in which they came; the first is the visitor's own. The next picture is decided from the one
+    ``in_use``, a place in them. ``opened``: what that one was when a picture of a stream was opened with it, which opening
+    the picture again brings back."""
+
+    histories: tuple[MemoryTable, ...] = (MemoryTable(),)
+    in_use: int = 0
+    opened: MemoryTable | None = None
+
+    @property
+    def current(self) -> MemoryTable:
+        return self.histories[self.in_use]
+
+    def changed(self, history: MemoryTable) -> Memories:
+        """The one in use goes on as ``history``."""
+        n = self.in_use
+        return replace(self, histories=(*self.histories[:n], history, *self.histories[n + 1 :]))
+
+    def another(self, history: MemoryTable, *, opened: bool = False) -> Memories:
+        """From now on ``history`` is in use. The earlier one stays, unless it never held anything, or opening a stream's
+        picture again brings it back; ``opened``: that is so of this one. Over the limit the oldest of the others leaves."""
+        before, new = self.current, history if opened else None
+        own = not self.in_use
+        if not len(before.label) and (not own or not history.origin):
+            return replace(self.changed(history), opened=new)
+        if self.opened is not None and len(set(before.moments) - set(self.opened.moments)) <= 1:
+            return replace(self.changed(history), opened=new)
+        full = len(self.histories) >= MAX_MEMORIES
+        gone = next(n for n in range(1, len(self.histories)) if n != self.in_use) if full else None
+        kept = tuple(one for n, one in enumerate(self.histories) if n != gone)
+        return Memories((*kept, history), len(kept), new)
+
+    def using(self, n: int) -> Memories:
+        """The one at place ``n`` is in use; the others stay as they are."""
+        return Memories(self.histories, n)
 
 
 @dataclass(frozen=True)
@@ -108,6 +157,94 @@ class ArenaView:
     models: tuple[str, ...] | None = None
     running: frozenset[tuple[str, str, str]] = frozenset()
     asked: int = 0
+
+
+@dataclass
+class StreamState:
+    """``recording`` is the stream on screen (this visitor's or a stored one; None: a memory of their own is), ``trajectory``
+    what it measured, ``history`` its memory before the first and after each picture. ``request`` is the stream that this
+    visitor started last; ``running``, ``time_left`` and ``stop_requested`` belong to it, and while ``following`` it is on
+    screen as it grows. ``known``: the streams of the menu. ``views``: id of a view -> its row, made once; ``thumbnails``:
+    picture -> data URI, "" for one that cannot be shown."""
+
+    recording: StreamRun | None = None
+    trajectory: StreamTrajectory | None = None
+    history: MemoryTable | None = None
+    request: Request | None = None
+    running: bool = False
+    following: bool = False
+    time_left: TimeLeft = field(default_factory=TimeLeft)
+    stop_requested: bool = False
+    known: tuple[StreamRun, ...] = ()
+    views: dict[int, dict[str, Any]] = field(default_factory=dict)
+    thumbnails: dict[str, str] = field(default_factory=dict)
+
+    def show(self, recording: StreamRun, trajectory: StreamTrajectory, history: MemoryTable) -> None:
+        """Show a stream as far as it is written."""
+        self.recording, self.trajectory, self.history = recording, trajectory, history
+
+    def close(self) -> None:
+        """Show no stream; one that runs goes on."""
+        self.recording = self.trajectory = self.history = None
+        self.following, self.views, self.thumbnails = False, {}, {}
+
+    @property
+    def decided(self) -> int:
+        """How many pictures are decided."""
+        return 0 if self.trajectory is None else len(self.trajectory.pictures)
+
+    def thumbnail(self, folders: DataFolders, picture: str) -> str:
+        """A small clean picture as data URI, made once; "" when its file is not here."""
+        if picture not in self.thumbnails and self.recording is not None:
+            while len(self.thumbnails) >= MAX_THUMBNAILS:
+                self.thumbnails.pop(next(iter(self.thumbnails)))
+            try:
+                square = evaluation_page.picture_of(folders, self.recording, picture)
+                self.thumbnails[picture] = jpeg_uri(square.pixels, THUMBNAIL_SIZE)
+            except DemoError:
+                self.thumbnails[picture] = ""
+        return self.thumbnails.get(picture, "")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two measurements by their names, the pictures that the first alone has right, and small ones of the first of these as
+    data URIs, "" where a file is not here."""
+
+    first: str
+    second: str
+    found: OnlyRight
+    images: tuple[str, ...]
+
+
+#: The figures of the wall, in the order of their tiles.
+FIGURES = ("cloud", "kl", "theorem", "settings", "paper", "overview")
+
+
+@dataclass(frozen=True)
+class FiguresState:
+    """``shown``: one of ``FIGURES``. ``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one
+    of its pictures, ``point`` one of its points, ``lasso_points`` those inside the lasso; ``released_class``: the class of the selection
+    of all rooms that was deselected here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points`` and ``times``: the measurements of
+    ``run_folder`` ("": those shipped with this copy). ``printed``: the paper's accuracies beside them. ``compared``: two runs, picture by picture. ``setting`` and ``dataset``: of the
+    figures of measurements."""
+
+    shown: str = FIGURES[0]
+    placed_cloud: PlacedCloud | None = None
+    projection: str = "UMAP"
+    k: int | None = None
+    picture: int | None = None
+    point: int | None = None
+    lasso_points: tuple[int, ...] = ()
+    released_class: int | None = None
+    theorem_bounds: tuple[Run, dict[str, TheoremBounds]] | None = None
+    run_folder: str = ""
+    ablation_points: tuple[AblationPoint, ...] = ()
+    times: tuple[RunTime, ...] = ()
+    printed: DataFrame | None = field(default=None, compare=False)
+    compared: Compared | None = None
+    setting: str = "step_back"
+    dataset: str = "DTD"
 
 
 @dataclass
@@ -291,6 +428,15 @@ class Session:
         if self.figures.placed_cloud is not None and self.figures.placed_cloud.stored:
             array_bytes(self.figures.placed_cloud, known)
         return array_bytes([getattr(self, one.name) for one in fields(self) if one.name not in shared], known)
+
+
+def selected_class(session: Session) -> int | None:
+    """The selected class of the cloud: that of the selection of all tabs if the cloud has it, else the one chosen here."""
+    figures = session.figures
+    if figures.placed_cloud is None:
+        return None
+    k = session.selected_class_in(figures.placed_cloud.cloud.names)
+    return figures.k if k is None or session.selection.k == figures.released_class else k
 
 
 def array_bytes(value: Any, seen: set[Any] | None = None) -> int:

@@ -40,11 +40,6 @@ class ShareLink:
     form: dict[str, JsonValue]
     selection: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def attack(self) -> bool:
-        """Whether the picture is attacked first."""
-        return self.form["attack"] != "none"
-
 
 def query(session: Session) -> str:
     """The query string of the run and selection on screen, without the tab; "" if it has no link."""
@@ -57,12 +52,8 @@ def history_text(session: Session) -> str:
     run, sample = session.run, session.run_sample
     if run is None:
         return ""
-    one, names, form, at = (
-        samples.SAMPLES.get(sample or ""),
-        run.class_prompts.names,
-        form_values(run),
-        session.selection,
-    )
+    one, at = samples.SAMPLES.get(sample or ""), session.selection
+    names, form = run.class_prompts.names, form_values(run)
     pairs: dict[str, JsonValue] = {"own": run.clean.picture.key} if sample is None else {"sample": sample}
     if one is None or names != one.names:
         own = form["vocabulary"] == OWN_CLASSES

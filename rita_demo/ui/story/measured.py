@@ -42,18 +42,18 @@ Shares = dict[tuple[str, str, str], PooledShare]  # (tower, method, attack) -> i
 
 def measured() -> dict[str, Any]:
     """The constants of the Story's figures."""
-    shares = pooled(_rows(lambda: shipped_results.read(shipped_results.ARENA)))
+    shares = pooled(_rows(shipped_results.read, shipped_results.ARENA))
     return {
         "ladder": _ladder(shares),
-        "table": _table(shares, best_other(_rows(lambda: shipped_results.read(shipped_results.CHOICE)))),
+        "table": _table(shares, best_other(_rows(shipped_results.read, shipped_results.CHOICE))),
         "knows": _knows(shares),
         "detector": _detector(),
     }
 
 
-def _rows(read: Callable[[], Any]) -> Any:
+def _rows(read: Callable[..., Any], *file: Any) -> Any:
     try:
-        return read()
+        return read(*file)
     except DataError:
         return ()
 
@@ -85,8 +85,14 @@ def _ladder(shares: Shares) -> dict[str, Any] | None:
 
 def _rung(title: str, share: PooledShare, said: str) -> dict[str, Any]:
     low, high = wilson(share.right, share.n)
-    about = {"title": title, "said": said, "value": _most(share)}
-    return about | {"share": share.right / share.n, "low": low, "high": high}
+    return {
+        "title": title,
+        "said": said,
+        "value": _most(share),
+        "share": share.right / share.n,
+        "low": low,
+        "high": high,
+    }
 
 
 def _most(share: PooledShare) -> str:
@@ -147,18 +153,16 @@ def best_other(choice: Iterable[MeasuredCell]) -> str | None:
         asked = cell.split == "val" and cell.attack == "pgd" and cell.backbone == STANDARD
         if asked and cell.method not in METHODS and cell.method in DEFENCES:
             counts[cell.method] = counts.get(cell.method, 0) + round(cell.accuracy * cell.n / 100)
-    order = [name for name in DEFENCES if name in counts]
-    return max(order, key=lambda name: counts[name], default=None)
+    return max((name for name in DEFENCES if name in counts), key=counts.__getitem__, default=None)
 
 
 def _tower(shares: Shares, tower: str) -> str:
     clip, rita = (shares.get((tower, name, "pgd")) for name in ("clip", "rita"))
     if clip is None or rita is None:
         return ""
-    return (
-        f"{'Standard model' if tower == STANDARD else 'Trained on attacks'}: against an attacker who knows CLIP, CLIP alone keeps "
-        f"{clip.percent:.0f} %, RITA {rita.percent:.0f} %."
-    )
+    title = TOWERS[tower]
+    kept = f"CLIP alone keeps {clip.percent:.0f} %, RITA {rita.percent:.0f} %."
+    return f"{title[0].upper()}{title[1:]}: against an attacker who knows CLIP, {kept}"
 
 
 def would_use(shares: Shares, titles: dict[str, str]) -> str:
@@ -180,15 +184,14 @@ def would_use(shares: Shares, titles: dict[str, str]) -> str:
 
 def _knows(shares: Shares) -> dict[str, Any] | None:
     """RITA on both towers against the attacker who knows it."""
-    found = {tower: share for tower in TOWERS if (share := shares.get((tower, "rita", "adaptive")))}
-    if STANDARD not in found:
+    kept = {tower: share for tower in TOWERS if (share := shares.get((tower, "rita", "adaptive")))}
+    if STANDARD not in kept:
         return None
-    kept = found[STANDARD]
-    earlier = any(share.earlier for share in found.values())
+    earlier = any(share.earlier for share in kept.values())
     return {
-        "kept": kept.percent,
-        "said": _most(kept),
-        "bars": [_rung(f"RITA, {TOWERS[tower]}", share, f"n = {share.n}") for tower, share in found.items()],
+        "kept": kept[STANDARD].percent,
+        "said": _most(kept[STANDARD]),
+        "bars": [_rung(f"RITA, {TOWERS[tower]}", share, f"n = {share.n}") for tower, share in kept.items()],
         "note": "At most: measured with an earlier form of this attacker; today’s may leave less." if earlier else "",
     }
 

@@ -12,17 +12,16 @@ from rita_demo.figures.analysis import crop_field as positions
 from rita_demo.figures.analysis.crop_field import push_left
 from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.records import AttackTrace, ImageResult, Run
+from rita_demo.records import AttackTrace, CheckedAnswers, ImageResult, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.plan import small_plan
 from rita_demo.ui.story.sentences import claim, does, doubt, knew, threat, which
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
-from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
+from rita_demo.ui.widgets.data_uri import COLUMNS, jpeg_uri, lossless_uri, magnified_perturbation, tiled
 
 NAME_LENGTH = 24  # characters of a class name
 THUMBNAIL = 64  # pixels of a crop
 ANSWERS = ("clip", "ensemble", "rita")  # the first answers of the first screen, in order
+CROPS, SENTENCE_LENGTH = 3, 48  # of the small plan; characters of a sentence
 TITLES = {"clip": "CLIP, whole picture", "rita": "RITA"}
 
 
@@ -176,16 +175,16 @@ def _answer(run: Run, side: ImageResult, name: str, labels: list[int]) -> dict[s
 
 
 def _push(run: Run) -> dict[str, Any] | None:
-    found = push_left(run)
-    if found is None or found.median is None:
+    push = push_left(run)
+    if push is None or push.median is None:
         return None
-    share = np.asarray(found.share, float)
+    share = np.asarray(push.share, float)
     order = 1 + np.argsort(share[1:], kind="stable")
     change = run.attacked.picture.pixels != run.clean.picture.pixels
     covers = bool(change.any(axis=-1).mean() < 0.5)  # a patch or a written word: another reason why crops help
     return {
         "share": share.round(4).tolist(),
-        "median": found.median,
+        "median": push.median,
         "first": int(order[len(order) // 4]),
         "covers": covers,
     }
@@ -193,3 +192,83 @@ def _push(run: Run) -> dict[str, Any] | None:
 
 def _share(value: Any) -> float:
     return round(float(value), 4)
+
+
+def small_plan(run: Run) -> dict[str, Any] | None:
+    """Three crops, from top to bottom by which sentence of the reference class they lean to; None: there are fewer.
+
+    "cost": of the reference class and of its rival, crop by crop, the cosine distance to each sentence. "pull": what a
+    crop that moves by one to the right, or down, comes nearer to each sentence, beside what it comes nearer to all of
+    them. "at": how far right a crop stands: 0 where it fits both classes alike."""
+    small = positions.small_transport(run, run.attacked, positions.rival_class(run))
+    if len(small.views) < CROPS:
+        return None
+    cost, pull, atoms = small.cost, small.sentence_at - small.sentence_at.mean((0, 1)), small.atoms
+    if cost.shape[2] > 1:  # the first sentence of each class is the one that the top crop leans to
+        leans = cost[..., 0] - cost[..., 1]
+        order = np.argsort(leans[0], kind="stable")
+        order = order if order[0] < order[-1] else order[::-1]
+        cost, views = cost[:, order], small.views[order]
+        turned = leans[:, order[0]] > leans[:, order[-1]]
+        for c in np.flatnonzero(turned):
+            cost[c], pull[c], atoms[c] = cost[c, :, ::-1], pull[c, ::-1], atoms[c, ::-1]
+        if (pull[:, 0, 1] > pull[:, 1, 1]).sum() * 2 > len(pull):  # down is towards the second
+            pull[..., 1] *= -1
+    else:
+        views = small.views
+    apart = pull[0, :, 0].mean() - pull[1, :, 0].mean()
+    return {
+        "views": views.tolist(),
+        "at": ((cost[1].mean(1) - cost[0].mean(1)) / apart).round(5).tolist(),
+        "cost": cost.round(6).tolist(),
+        "pull": pull.round(5).tolist(),
+        "sentences": [
+            [_sentence(run.class_prompts.prompts[k][m]) for m in row]
+            for k, row in zip(small.classes, atoms, strict=True)
+        ],
+    }
+
+
+def _sentence(prompt: str) -> str:
+    """A prompt; of a mean of several the first, and how many more there are."""
+    first, _, more = prompt.partition(" (and ")
+    if not more.endswith("their mean)"):
+        return truncated(prompt, SENTENCE_LENGTH)
+    return f"{truncated(first, SENTENCE_LENGTH).rstrip('.')} (and {more.split(' ')[0]} more)"
+
+
+def story_checks(session: Session) -> dict[str, Any] | None:
+    """The checks of the run on screen; None until they are computed."""
+    run, checks = session.run, session.checks
+    if run is None or checks is None:
+        return None
+    survive = None
+    if run.attack is not None:
+        survive = [{"title": "as it is", "clean": _side(run, run.clean), "attacked": _side(run, run.attacked)}]
+        survive += [
+            {"title": one.title, "clean": _asked(run, one.clean), "attacked": _asked(run, one.attacked)}
+            for one in checks.changes
+            if one.attacked is not None
+        ]
+    return {"key": run.key, "noise": None if checks.noise is None else _asked(run, checks.noise), "survive": survive}
+
+
+def _side(run: Run, side: ImageResult) -> dict[str, Any]:
+    verdicts = {name: side.verdicts[name] for name in ANSWERS}
+    return {name: _checked(run, one.label, float(one.probability[one.label])) for name, one in verdicts.items()}
+
+
+def _asked(run: Run, checked: CheckedAnswers) -> dict[str, Any]:
+    by_name = {name: getattr(checked, name) for name in ANSWERS}
+    return {name: _checked(run, one.label, one.probability) for name, one in by_name.items()}
+
+
+def _checked(run: Run, label: int, share: float) -> dict[str, Any]:
+    """``same``: the reference class, so that the browser needs no names to compare."""
+    known = not run.class_prompts.unknown_names
+    return {
+        "name": truncated(run.class_prompts.names[label], NAME_LENGTH),
+        "same": label == run.label,
+        "share": wording.percent(share) if known else "",
+        "right": None if run.given_label is None else label == run.given_label,
+    }

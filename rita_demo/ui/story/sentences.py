@@ -7,7 +7,7 @@ from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures.labels import truncated
-from rita_demo.pipeline.outcome import outcome
+from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.records import Run
 from rita_demo.ui.widgets import wording
 from rita_demo.vlm.catalogue import EMBEDDED
@@ -38,13 +38,16 @@ def claim(run: Run) -> list[Part]:
     aimed_at = next((name for name, one in outcomes.items() if one.known), "clip")
     found, title = outcomes[aimed_at], AIMED.get(aimed_at, DEFENCES[aimed_at].title)
     before, after = names[found.before], names[found.now]
-    first = _subject(run, before, title)
+    first: list[Part] = [(f"{title[0].upper()}{title[1:]} says ", ""), (_name(before), ""), (".", "")]
+    if run.label_given:
+        lead = "This texture is " if _textures(run) else "This is "
+        first = [(lead, ""), (_noun(run, names[run.label]), ""), (".", "")]
     if run.attack is None:
         return [*first, (" Nothing was changed yet.", "")]
     if found.before != run.label:  # wrong from the start
         first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
     cause, kind = f" {_changed(run)} {title} ", "clean" if found.now == run.label else "attack"
-    wrong = _wrong_before(run, aimed_at)
+    wrong = _wrong_before(outcomes, aimed_at)
     if found.now == found.before == run.label and ATTACKS[run.settings.attack].direction == "towards":
         sure = [float(side.verdicts[aimed_at].probability[run.label]) for side in (run.clean, run.attacked)]
         if sure[0] < sure[1]:
@@ -55,10 +58,11 @@ def claim(run: Run) -> list[Part]:
     return [*first, (f"{cause}sees ", ""), (_noun(run, after), kind), (f"{end}{wrong}", "")]
 
 
-def _wrong_before(run: Run, aimed_at: str) -> str:
+def _wrong_before(outcomes: dict[str, Outcome], aimed_at: str) -> str:
     """Which defences of the first screen, beside the one that the sentence is about, are wrong without an attack."""
-    found = outcome(run)
-    wrong = [title for name, title in WRONG.items() if name != aimed_at and name in found and found[name].wrong_before]
+    wrong = [
+        title for name, title in WRONG.items() if name != aimed_at and name in outcomes and outcomes[name].wrong_before
+    ]
     if not wrong:
         return ""
     said = " and ".join(wrong)
@@ -82,31 +86,24 @@ def _knows(run: Run) -> str:
 
 def does(run: Run) -> str:
     """What the attack changes, and which way."""
-    said = DOES.get(run.settings.attack, "It changes every pixel a little, and all the changes push one way.")
-    computed = (
-        run.settings.attack not in ("noise", "typographic")
-        and ATTACKS[run.settings.attack].knows[:1] == KNOWS_MODEL[:1]
-    )
-    way = " CLIP’s gradient says which way, pixel by pixel."
-    return said.format(label=_label(run)) + way * (computed and run.settings.attack != "reverse")
+    attack = run.settings.attack
+    said = DOES.get(attack, "It changes every pixel a little, and all the changes push one way.")
+    computed = attack not in ("noise", "typographic", "reverse") and ATTACKS[attack].knows[:1] == KNOWS_MODEL[:1]
+    return said.format(label=_label(run)) + " CLIP’s gradient says which way, pixel by pixel." * computed
 
 
 def doubt(run: Run) -> str:
     """A word of warning where CLIP is sure of no name before the attack, else empty."""
-    surest = float(run.clean.verdicts["clip"].probability.max())
-    return (
-        "None of the names fits this picture well: the answers are guesses. Choose other names."
-        if surest < DOUBT
-        else ""
-    )
+    if run.clean.verdicts["clip"].probability.max() >= DOUBT:
+        return ""
+    return "None of the names fits this picture well: the answers are guesses. Choose other names."
 
 
 def which(run: Run) -> str:
     """The question for the true class, where none is given; else empty."""
-    count = len(run.class_prompts.names)
-    return (
-        "" if run.label_given else f"CLIP must choose one of {count} names, even if none fits. Which answer is right?"
-    )
+    if run.label_given:
+        return ""
+    return f"CLIP must choose one of {len(run.class_prompts.names)} names, even if none fits. Which answer is right?"
 
 
 def knew(run: Run) -> str:
@@ -145,15 +142,6 @@ def _changed(run: Run) -> str:
 
 def _label(run: Run) -> str:
     return "the true class" if run.label_given else "CLIP’s own answer"
-
-
-def _subject(run: Run, before: str, title: str) -> list[Part]:
-    """ "This is a motorbike." where the true class is given, else what CLIP says, or the defence ``title``."""
-    if run.label_given:
-        truth = run.class_prompts.names[run.label]
-        lead, noun = ("This texture is ", _name(truth)) if _textures(run) else ("This is ", _noun(run, truth))
-        return [(lead, ""), (noun, ""), (".", "")]
-    return [(f"{title[0].upper()}{title[1:]} says ", ""), (_name(before), ""), (".", "")]
 
 
 def _textures(run: Run) -> bool:

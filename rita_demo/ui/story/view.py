@@ -13,10 +13,9 @@ from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Picture, Run
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.measured import measured
 from rita_demo.ui.story.notes import notes_by_slide
-from rita_demo.ui.story.record import crossing_value, story_crops, story_steps, story_value
+from rita_demo.ui.story.record import crossing_value, story_checks, story_crops, story_steps, story_value
 from rita_demo.ui.widgets.data_uri import lossless_uri
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.plotly_view import with_constants

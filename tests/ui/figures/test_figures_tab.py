@@ -32,9 +32,8 @@ from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.memory import answers
 from rita_demo.ui.memory.panels import shown_stream
 from rita_demo.ui.memory.tab import MemoryTab
-from rita_demo.ui.session.figures_state import FIGURES, selected_class
 from rita_demo.ui.session.run_request import names_of
-from rita_demo.ui.session.session import STORY, Session
+from rita_demo.ui.session.session import FIGURES, STORY, Session, selected_class
 from rita_demo.ui.widgets import setting_controls
 from tests.figures.clouds import make_cloud
 from tests.toy_model import ToyEngine

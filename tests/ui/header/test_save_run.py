@@ -15,15 +15,14 @@ from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.background.saved_run import reopened
-from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.background.worked_example import WorkedExample, reopened
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
 from tests.page_client import HttpClient
 from tests.pipeline.test_memory_file import with_changes
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES
+from tests.ui.conftest import NAMES, shown
 from tests.ui.http_client import serve_toy_page
 from tests.ui.memory_client import Event
 
@@ -31,8 +30,7 @@ from tests.ui.memory_client import Event
 @pytest.fixture(scope="module")
 def visitor(example_run: Run) -> Session:
     """A visitor whose second picture, an upload, was decided from a cache."""
-    engine, session = ToyEngine(spread=0.2), Session()
-    session.show(example_run)
+    engine, session = ToyEngine(spread=0.2), shown(example_run)
     session.crops["attacked"] = engine.view_pixels(example_run.attacked.picture, example_run.settings)
     session.add_to_history(example_run, "A motorbike")
     upload = SAMPLES["coffee"].load()

@@ -12,10 +12,10 @@ from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.pipeline.export import to_json
 from rita_demo.records import Run
 from rita_demo.ui.header.standalone_page import standalone, story_page
-from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_steps, story_value
 from rita_demo.ui.story.view import dump
 from tests.toy_model import ToyEngine
+from tests.ui.conftest import shown
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +46,13 @@ def test_the_saved_page_has_the_values_of_the_page_with_the_stored_steps_and_wit
     example_run: Run, crops: dict
 ) -> None:
     steps = tuple(attack_step_results(ToyEngine(spread=0.2), example_run))
-    session = Session()
-    session.show(example_run)
+    session = shown(example_run)
     for stored in ((), steps):
         session.attack_steps = stored
-        shown = given(standalone(example_run, crops, stored))
-        assert shown["value"] == dump(story_value(session))
-        assert shown["steps"] == dump(story_steps(session))
-        assert bool(shown["steps"]) == bool(stored)
+        values = given(standalone(example_run, crops, stored))
+        assert values["value"] == dump(story_value(session))
+        assert values["steps"] == dump(story_steps(session))
+        assert bool(values["steps"]) == bool(stored)
 
 
 def test_a_page_of_a_site_names_its_run_and_links_the_others(example_run: Run, crops: dict) -> None:

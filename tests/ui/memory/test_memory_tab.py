@@ -14,7 +14,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import panels
-from rita_demo.ui.panels import run_summary_bar
+from rita_demo.ui.run_panels import summary_bar
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
@@ -191,9 +191,9 @@ def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(cli
     session.add_to_history(session.run, "A motorbike")
     open_room(tab, client.name)
     assert "On your picture" in effect(client)
-    shown = [run_summary_bar.summary_bar(session), effect(client)]
+    shown = [summary_bar(session), effect(client)]
     for text in shown:
         for word in ("✓", "✗", "wrong", "right", "true class"):
             assert word not in text, word
     client.session.show(replace(session.run, label_given=True))
-    assert {"✓", "✗"} & set(run_summary_bar.summary_bar(session))
+    assert {"✓", "✗"} & set(summary_bar(session))

@@ -24,8 +24,8 @@ from rita_demo.ui.figures.tab import source_choices
 from rita_demo.ui.memory import answers, panels, streaming
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session import stream_history
+from rita_demo.ui.session.session import StreamState
 from rita_demo.ui.session.store import SessionLost
-from rita_demo.ui.session.stream_state import StreamState
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.textures import texture
 from tests.toy_model import ToyEngine

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from rita_demo.figures import analysis
-from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.mark import NUMBERS, SELECTION_TOPICS, Mark, select
-from rita_demo.ui.session.session import Selection, Session
+from rita_demo.ui.session.session import Selection, Session, selected_class
 from tests.figures.clouds import make_cloud
 from tests.toy_model import ToyEngine
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rita_demo.data.memory import MemoryTable, Moment
-from rita_demo.ui.session.memories import MAX_MEMORIES, Memories
+from rita_demo.ui.session.session import MAX_MEMORIES, Memories
 
 
 def memory(count: int, origin: str = "", moments: int = 2) -> MemoryTable:

@@ -3,6 +3,7 @@ import pytest
 
 from rita_demo.ui.session.session import MemoryState, Session, array_bytes
 from rita_demo.ui.session.store import SessionLost, Sessions
+from tests.ui.conftest import shown
 
 
 def test_two_visitors_never_share_a_session() -> None:
@@ -56,8 +57,7 @@ def test_the_least_recently_used_session_is_evicted_over_the_limit() -> None:
 
 
 def test_the_worked_example_is_not_in_the_memory_of_a_session(example_run) -> None:
-    visitor = Session()
-    visitor.show(example_run, shared=True)
+    visitor = shown(example_run, shared=True)
     assert visitor.size_bytes() == 0
     visitor.show(example_run)
     assert visitor.size_bytes() == array_bytes(example_run) > 1_000_000

@@ -25,11 +25,11 @@ from rita_demo.ui.session.share_link import (
     valid_selection,
 )
 from tests.toy_model import ToyEngine
+from tests.ui.conftest import shown
 
 
 def make_session(run: Run, sample: str | None = "motorcycle") -> Session:
-    visitor = Session()
-    visitor.show(run, sample=sample)
+    visitor = shown(run, sample=sample)
     return visitor
 
 
@@ -44,13 +44,13 @@ def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
     session = make_session(changed)
     session.select(k=2, view=5, atom=1, step=3)
     link = read(query(session))
-    assert link.attack
     request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
     assert request.settings == changed.settings
     assert (request.names, request.label) == (example_run.class_prompts.names, example_run.label)
     assert request.picture.key == SAMPLES["motorcycle"].load(side=128).key
     assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3}
     assert valid_selection(link.selection, changed) == link.selection
+    assert valid_selection({"k": 1, "view": 64, "atom": 4, "step": 8}, changed) == {"k": 1}, "what the run has"
 
 
 def test_names_with_commas_come_back_from_the_link_and_the_form() -> None:
@@ -73,19 +73,11 @@ def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
 
 def test_a_link_can_be_defend_only_and_without_a_label(defend_only_run: Run) -> None:
     link = read(query(make_session(defend_only_run)))
-    assert (link.attack, link.form["truth"], link.form["vocabulary"]) == (False, NOT_GIVEN, OWN_CLASSES)
+    assert (link.form["attack"], link.form["truth"], link.form["vocabulary"]) == ("none", NOT_GIVEN, OWN_CLASSES)
     for classes, truth in (("crab,piano", NOT_GIVEN), ("motorbike,crab", "motorbike")):
         assert read(f"sample=motorcycle&classes={classes}").form["truth"] == truth
     for params in ({}, {"__theme": "dark"}, {"tab": "inside"}):
         assert parse_link(params) is None
-
-
-def test_uploads_and_overlong_vocabularies_have_no_link(example_run: Run) -> None:
-    assert query(Session()) == ""
-    assert query(make_session(example_run, sample=None)) == ""
-    names = tuple(f"a long name {i}" for i in range(MAX_QUERY_LENGTH // 10))
-    many = replace(example_run.class_prompts, names=names)
-    assert query(make_session(replace(example_run, class_prompts=many))) == ""
 
 
 @pytest.mark.parametrize(
@@ -107,11 +99,6 @@ def test_uploads_and_overlong_vocabularies_have_no_link(example_run: Run) -> Non
 def test_an_invalid_link_gives_an_error_message(params: dict, message: str) -> None:
     with pytest.raises(DemoError, match=message):
         parse_link({"sample": "motorcycle"} | params)
-
-
-def test_a_selection_missing_from_the_run_is_ignored(example_run: Run) -> None:
-    asked = {"k": 1, "view": 64, "atom": 4, "step": 8}
-    assert valid_selection(asked, example_run) == {"k": 1}
 
 
 def test_every_link_of_the_lecture_opens() -> None:
@@ -148,7 +135,7 @@ def test_what_is_shared_is_said_of_the_case(example_run: Run) -> None:
         value = json.loads(share_value(session, replace(info, name=default, title="The first model")))
         return value["link"], value["says"]
 
-    assert share_value(Session(), info) == ""
+    assert share_value(Session(), info) == query(Session()) == ""
     assert shared(make_session(example_run)) == (
         query(make_session(example_run)),
         "The link starts from an empty memory; what-ifs are not part of it.",
@@ -161,7 +148,7 @@ def test_what_is_shared_is_said_of_the_case(example_run: Run) -> None:
         f"It opens with the model The first model, not with {info.title}."
         in shared(make_session(example_run), "other")[1]
     )
-    many = replace(example_run.class_prompts, names=tuple(f"a class with a long name {n}" for n in range(200)))
+    many = replace(example_run.class_prompts, names=tuple(f"a long name {n}" for n in range(MAX_QUERY_LENGTH // 10)))
     link, says = shared(make_session(replace(example_run, class_prompts=many)))
     assert link == ""
     assert "too long for a link" in says

@@ -4,33 +4,44 @@ import base64
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from playwright.sync_api import Browser
 
-from rita_demo.figures.analysis.crop_field import crop_field, push_left
+from rita_demo.figures.analysis.crop_field import crop_field, push_left, rival_class
+from rita_demo.method.sinkhorn import transport
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step
 from rita_demo.pipeline.run import RunProgress
-from rita_demo.records import Run
+from rita_demo.pipeline.story import CHANGES
+from rita_demo.pipeline.story import story_steps as checks_steps
+from rita_demo.process.generators import run_to_end
+from rita_demo.records import CheckedAnswers, Run, StoryChecks
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.story import record
 from rita_demo.ui.story.record import (
     ANSWERS,
+    CROPS,
     NAME_LENGTH,
     change,
     crossing_value,
+    small_plan,
+    story_checks,
     story_crops,
     story_steps,
     story_value,
 )
-from rita_demo.ui.story.view import StoryView, crossing, dump, loading, story_script
-from rita_demo.ui.widgets.views_grid import magnified_perturbation
+from rita_demo.ui.story.view import crossing, dump, loading
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import magnified_perturbation
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, completed_run
+from tests.ui.conftest import NAMES, completed_run, shown
 
 GREY = np.array([0.299, 0.587, 0.114])  # a JPEG keeps brightness better than colour
-RUNS = ("example_run", "failed_run", "defend_only_run")
 
 
 def decoded(uri: str) -> np.ndarray:
@@ -46,12 +57,6 @@ def restored(clean: np.ndarray, stored: dict[str, str]) -> np.ndarray:
     return (clean.astype(int) + moved).astype(np.uint8)
 
 
-def shown(run: Run) -> Session:
-    visitor = Session()
-    visitor.show(run)
-    return visitor
-
-
 def browser_value(run: Run) -> dict[str, Any]:
     """The value as the browser reads it."""
     return json.loads(dump(story_value(shown(run))))
@@ -65,10 +70,13 @@ def stepped(example_run: Run) -> Session:
     return visitor
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_the_three_answers_before_and_after_are_those_of_the_run(name: str, request: pytest.FixtureRequest) -> None:
-    run: Run = request.getfixturevalue(name)
-    value = browser_value(run)
+@pytest.fixture(params=["example_run", "failed_run", "defend_only_run"])
+def run(request: pytest.FixtureRequest) -> Run:
+    return request.getfixturevalue(request.param)
+
+
+def test_the_three_answers_before_and_after_and_the_place_of_every_crop_are_those_of_the_run(run: Run) -> None:
+    value, found = browser_value(run), crop_field(run)
     assert [one["name"] for one in value["answers"]] == list(ANSWERS)
     assert value["answers"][1]["title"] == f"average of {len(run.clean.encoded_views.features)} crops"
     ends = (value["steps"][0], run.clean), (value["steps"][-1], run.attacked)
@@ -82,14 +90,6 @@ def test_the_three_answers_before_and_after_are_those_of_the_run(name: str, requ
     assert bool(value["which"]) is not run.label_given
     second = NAMES[int(np.argsort(run.clean.verdicts["clip"].probability)[-2])]
     assert second in value["choices"], "the second best answer can be the true one"
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_every_crop_stands_where_the_crop_field_has_it_and_says_its_own_class(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    run: Run = request.getfixturevalue(name)
-    value, found = browser_value(run), crop_field(run)
     assert value["names"][:2] == [NAMES[found.reference], NAMES[found.rival]]
     assert np.allclose(value["boxes"], found.boxes, atol=1e-4)
     assert value["flipped"] == run.attacked.encoded_views.views.flipped.tolist()
@@ -123,36 +123,31 @@ def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_t
         assert np.allclose(curve[end], side.verdicts["clip"].probability[pair], atol=1e-3)
 
 
-def test_the_push_is_the_analysis_of_this_run(example_run: Run) -> None:
+def test_the_push_is_the_analysis_of_a_run_whose_margin_the_attack_lowered(example_run: Run) -> None:
     value, push = browser_value(example_run), push_left(example_run)
     assert push is not None
     assert np.allclose(value["push"]["share"], push.share, atol=1e-4)
     assert value["push"]["median"] == push.median
     assert value["mass"] == example_run.settings.transported_mass
-
-
-def test_where_the_attack_did_not_lower_the_margin_there_is_no_push_to_show(example_run: Run) -> None:
     assert browser_value(replace(example_run, attacked=example_run.clean))["push"] is None
     assert browser_value(completed_run(ToyEngine(spread=0.2), views=1))["push"] is None, "no crops"
 
 
 @pytest.mark.parametrize(
-    ("attack", "covers"), [("pgd", False), ("cw_l2", False), ("patch", True), ("typographic", True)]
+    ("attack", "covers"), [("pgd", False), ("noise", False), ("cw_l2", False), ("patch", True), ("typographic", True)]
 )
-def test_a_patch_and_a_word_cover_a_part_of_the_picture(attack: str, covers: bool, example_run: Run) -> None:
-    run, side = completed_run(ToyEngine(spread=0.2), attack=attack, views=8), example_run.attacked
-    pushed = replace(example_run, attacked=replace(side, picture=run.attacked.picture))
-    pushed = replace(pushed, clean=replace(example_run.clean, picture=run.clean.picture))
-    assert browser_value(pushed)["push"]["covers"] is covers
-
-
-@pytest.mark.parametrize("attack", ["pgd", "noise", "patch", "typographic", "cw_l2"])
-def test_the_attacked_picture_comes_back_bit_for_bit(attack: str) -> None:
+def test_the_attacked_picture_comes_back_bit_for_bit_and_a_patch_or_a_word_covers_a_part_of_it(
+    attack: str, covers: bool, example_run: Run
+) -> None:
     run = completed_run(ToyEngine(spread=0.2), attack=attack, views=8)
     value = browser_value(run)
     clean = decoded(value["clean"])
     assert np.array_equal(clean, run.clean.picture.pixels)
     assert np.array_equal(restored(clean, value["attacked"]), run.attacked.picture.pixels)
+    sides = {
+        side: replace(getattr(example_run, side), picture=getattr(run, side).picture) for side in ("clean", "attacked")
+    }
+    assert browser_value(replace(example_run, **sides))["push"]["covers"] is covers
 
 
 @pytest.mark.parametrize(("most", "kind"), [(1, "change"), (127, "change"), (128, "pixels"), (255, "pixels")])
@@ -197,11 +192,7 @@ def test_the_crops_on_a_square_of_an_attack_that_is_computed_stand_where_a_finis
         now = crossing_value(engine, example_run, side.picture.pixels)
         assert now["crops"] == pytest.approx(step["crops"], abs=1e-4)
         assert now["answers"] == [min(k, 2) for k in step["answers"]]
-
-
-def test_the_crops_cross_only_while_their_own_picture_is_attacked_among_the_same_names_with_the_same_model(
-    example_run: Run, engine: ToyEngine
-) -> None:
+    # only while their own picture is attacked, among the same names, with the same model
     picture, prompts = example_run.clean.picture, example_run.class_prompts
     at = RunProgress("Attacking", 0.5, prompts, square=example_run.attacked.picture.pixels)
     moved = json.loads(crossing(engine, example_run, picture, at)["crossing"])
@@ -258,14 +249,6 @@ def test_class_names_are_one_short_line_and_with_an_unknown_word_there_are_no_sh
     assert {one["share"] for step in value["steps"] for one in step["says"].values()} == {"", "(unknown word)"}
 
 
-def test_the_view_takes_values_and_its_script_has_what_was_measured() -> None:
-    view = StoryView({"claim": []})
-    assert json.loads(str(view.value)) == {"claim": []}
-    assert '"table"' in story_script()
-    assert 'watch("value"' in story_script()
-    assert dump(None) == ""
-
-
 def test_the_same_pictures_with_a_true_class_are_another_run_whose_steps_say_what_is_right(example_run: Run) -> None:
     without, given = (browser_value(replace(example_run, label_given=one)) for one in (False, True))
     assert without["key"] != given["key"], "else the browser keeps the steps that it has"
@@ -273,3 +256,106 @@ def test_the_same_pictures_with_a_true_class_are_another_run_whose_steps_say_wha
         True,
         False,
     ]
+
+
+@pytest.fixture(scope="module")
+def checks(example_run: Run) -> StoryChecks:
+    return run_to_end(checks_steps(ToyEngine(spread=0.2), example_run))
+
+
+def checks_value(run: Run, checks: StoryChecks | None) -> Any:
+    """The value as the browser reads it."""
+    visitor = shown(run)
+    visitor.checks = checks
+    return json.loads(json.dumps(story_checks(visitor)))
+
+
+def assert_said(said: dict[str, Any], answers: CheckedAnswers, run: Run) -> None:
+    for method in ANSWERS:
+        one = getattr(answers, method)
+        assert said[method]["name"] == NAMES[one.label]
+        assert said[method]["share"] == wording.percent(one.probability)
+        assert said[method]["right"] is (one.label == run.label if run.label_given else None)
+
+
+def test_every_row_is_what_was_asked_and_the_first_is_the_run(example_run: Run, checks: StoryChecks) -> None:
+    value = checks_value(example_run, checks)
+    assert value["key"] == browser_value(example_run)["key"]
+    first, *rows = value["survive"]
+    for method in ANSWERS:
+        for side in ("clean", "attacked"):
+            verdict = getattr(example_run, side).verdicts[method]
+            assert first[side][method]["name"] == NAMES[verdict.label]
+            assert first[side][method]["share"] == wording.percent(verdict.probability[verdict.label])
+    assert [row["title"] for row in rows] == [title for title, _ in CHANGES.values()]
+    for row, one in zip(rows, checks.changes, strict=True):
+        assert one.attacked is not None
+        assert_said(row["clean"], one.clean, example_run)
+        assert_said(row["attacked"], one.attacked, example_run)
+    assert checks.noise is not None
+    assert_said(value["noise"], checks.noise, example_run)
+
+
+def test_nothing_is_told_before_it_is_asked_and_nothing_survives_where_nothing_was_attacked(
+    example_run: Run, defend_only_run: Run
+) -> None:
+    assert checks_value(example_run, None) is None
+    assert story_checks(Session()) is None
+    value = checks_value(defend_only_run, run_to_end(checks_steps(ToyEngine(), defend_only_run)))
+    assert (value["survive"], value["noise"]) == (None, None)
+
+
+def test_without_a_true_class_nothing_is_right_and_with_an_unknown_word_nothing_has_a_share(
+    example_run: Run, checks: StoryChecks
+) -> None:
+    rows = checks_value(replace(example_run, label_given=False), checks)["survive"]
+    assert {row["attacked"][method]["right"] for row in rows for method in ANSWERS} == {None}
+    prompts = replace(example_run.class_prompts, unknown=(("motorbike",), (), (), ()))
+    value = checks_value(replace(example_run, class_prompts=prompts), checks)
+    assert {row["clean"][method]["share"] for row in value["survive"] for method in ANSWERS} == {""}
+
+
+# --- the plan of three crops
+def solved_in_browser(browser: Browser, costs: list[Any]) -> np.ndarray:
+    """The plans of the page's own solver."""
+    core, plan = (Path(record.__file__).with_name(f"{name}.js").read_text("utf-8") for name in ("core", "plan"))
+    helpers = " ".join(line for line in core.splitlines() if line.startswith(("const inOrder", "const sum")))
+    solver = plan[plan.index("function cheapest") : plan.index("// Plans and prices")]
+    page = browser.new_page()
+    found = page.evaluate(f"(costs) => {{ {helpers} {solver}; return costs.map(cheapest); }}", costs)
+    page.close()
+    return np.array(found)
+
+
+def test_the_costs_of_the_plan_are_distances_and_across_is_how_well_a_crop_fits(run: Run) -> None:
+    value, trace = json.loads(json.dumps(small_plan(run))), run.attacked.trace
+    assert len(value["views"]) == len(value["at"]) == CROPS
+    for c, k in enumerate((run.label, rival_class(run))):
+        for text, column in zip(value["sentences"][c], np.transpose(value["cost"][c]), strict=True):
+            m = next(m for m, one in enumerate(run.class_prompts.prompts[k]) if one.startswith(text.split("…")[0][:20]))
+            wanted = 1 - trace.view_features[value["views"]] @ trace.prompt_features[k, m]
+            assert np.allclose(column, wanted, atol=1e-5)
+    cost, pull = np.array(value["cost"]), np.array(value["pull"])
+    leans = cost[..., 0] - cost[..., 1]
+    assert (leans[:, 0] <= leans[:, -1]).all(), "the top crop leans to the first sentence of each class"
+    assert list(leans[0]) == sorted(leans[0])
+    apart = pull[0, :, 0].mean() - pull[1, :, 0].mean()
+    assert apart > 0
+    assert np.allclose(np.array(value["at"]) * apart, cost[1].mean(1) - cost[0].mean(1), atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_browsers_plan_is_the_cheapest_and_its_sums_are_those_of_the_engines_transport(
+    example_run: Run, failed_run: Run, defend_only_run: Run, browser: Browser
+) -> None:
+    plans = [small_plan(run) for run in (example_run, failed_run, defend_only_run)]
+    random = 0.7 + np.random.default_rng(3).uniform(-0.2, 0.2, (20, CROPS, 2))
+    cost = np.concatenate([*(plan["cost"] for plan in plans if plan), random])
+    assert cost.shape == (26, CROPS, 2)
+    # without regularisation: the engine's price is above by at most lambda times an entropy
+    engine = transport(torch.tensor(cost), torch.ones(CROPS), torch.ones(2), entropy_weight=1e-5)
+    solved = solved_in_browser(browser, cost.tolist())
+    assert np.allclose((solved * cost).sum((1, 2)), engine.distance.numpy(), atol=5e-5)
+    assert np.allclose(solved.sum(2), 1 / CROPS)
+    assert np.allclose(solved.sum(1), 1 / 2)
+    assert small_plan(completed_run(ToyEngine(spread=0.2), views=1)) is None, "one view"

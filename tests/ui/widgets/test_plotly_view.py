@@ -12,8 +12,8 @@ from PIL import Image
 from rita_demo.figures import class_costs
 from rita_demo.figures.figure import PLOTLY_JS, Figure
 from rita_demo.ui.inside.crop_columns import CropColumns
+from rita_demo.ui.widgets.data_uri import magnified_perturbation, sprite_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int, selected_points
-from rita_demo.ui.widgets.views_grid import magnified_perturbation, sprite_value
 from tests.figures.synthetic import make_run
 
 # --- malformed events

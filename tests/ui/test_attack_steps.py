@@ -13,25 +13,14 @@ from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, in_backgrou
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.tab import InsideTab
-from rita_demo.ui.panels import run_summary_bar, verdict_table
-from rita_demo.ui.panels.attack_sliders import step_caption, stored_steps_note
+from rita_demo.ui.run_panels import step_caption, stored_steps_note, summary_bar, verdict_table
 from rita_demo.ui.session.session import STORY, array_bytes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import chosen, completed_run, drawn, make_inside_tab, open_room
 
 pytestmark = pytest.mark.slow
 
-OF_STEP = {
-    "inside-headline",
-    "verdicts",
-    "steps",
-    "in-scrubber",
-    "in-scrubber-note",
-    "inside-strip",
-    "in-views",
-    "in-entropies",
-}
-OF_STEP |= {"in-costs", "in-plan", "in-crop", "in-cell"}
+OF_STEP = "inside-headline verdicts steps in-scrubber in-scrubber-note inside-strip in-views in-entropies in-costs in-plan in-crop in-cell"
 
 
 class EncodingForbidden(ToyEngine):
@@ -109,7 +98,7 @@ def test_attack_steps_arrive_one_by_one_with_progress(visit: Visit) -> None:
     assert one < session.size_bytes() - before <= ATTACK_STEPS_BYTES + session.crops["clean"].nbytes
 
 
-def test_attack_steps_wait_while_a_run_is_computed(visit: Visit) -> None:
+def test_attack_steps_wait_while_a_run_is_computed_and_end_when_another_one_is_on_screen(visit: Visit) -> None:
     steps = visit.attack_steps()
     next(steps)
     with visit.inside.context.activity.track_job():
@@ -117,13 +106,8 @@ def test_attack_steps_wait_while_a_run_is_computed(visit: Visit) -> None:
         assert visit.session.attack_steps == ()
     next(steps)
     assert len(visit.session.attack_steps) == 1
-
-
-def test_background_work_of_an_earlier_run_stops_when_a_new_run_starts(visit: Visit) -> None:
-    work = visit.attack_steps()
-    next(work)
     visit.session.show(completed_run(visit.engine, label=1))
-    assert list(work) == []
+    assert list(steps) == []
     assert visit.session.attack_steps == ()
 
 
@@ -131,13 +115,13 @@ def test_changing_the_step_updates_what_shows_it_and_encodes_nothing(stepped: Vi
     session = stepped.session
     stepped.engine.forbidden = True
     shown = {step: stepped.choose(step=step) for step in (1, 5)}
-    for name in OF_STEP:
+    for name in OF_STEP.split():
         assert str(shown[1][name]) != str(shown[5][name]), name
     now = session.run_at_step
     assert now is not None
     assert now.step == 5
-    assert "attacked, step 5 of 7" in verdict_table.table(now)
-    assert "attacked picture, step 5 of 7" in run_summary_bar.summary_bar(session)
+    assert "attacked, step 5 of 7" in verdict_table(now)
+    assert "attacked picture, step 5 of 7" in summary_bar(session)
     assert "step 5 of 7" in step_caption(session)
     bars = shown[5]["in-entropies"].data
     heights = sorted(float(y) for bar in bars if bar.name != "pick" for y in bar.y)
@@ -154,15 +138,12 @@ def test_first_and_last_step_equal_the_run_and_every_step_has_the_same_rows_and_
     stepped.choose(step=7)
     assert session.run_at_step is stepped.run
     assert session.crops_of("attacked") is session.crops["attacked"]
-
-
-def test_a_missing_step_is_reported_and_the_slider_does_not_move(stepped: Visit) -> None:
-    updates = stepped.choose(step=4)
-    assert updates["in-scrubber"]["value"] == 4
-    note = stored_steps_note(stepped.session)
+    # a missing one is reported, and the slider does not move
+    assert stepped.choose(step=4)["in-scrubber"]["value"] == 4
+    note = stored_steps_note(session)
     assert "Step 4 is not stored: everything shows step 5, the nearest" in note
     assert "Stored: steps 0, 1, 2, 3, 5 and 7 of 7." in note
-    assert "step 5, nearest to 4" in step_caption(stepped.session)
+    assert "step 5, nearest to 4" in step_caption(session)
 
 
 def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(stepped: Visit) -> None:
