@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rita_demo.process.chromium import find_chromium
+from rita_demo.process.environment import find_chromium
 
 
 def find_browser() -> str | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from rita_demo.cli.terminal import Commands, add_command, check_writable, program
 from rita_demo.process.output_file import write_output
-from rita_demo.process.text_columns import align_columns
 from rita_demo.records.errors import refuse_gone
+from rita_demo.records.spreadsheet import align_columns
 from rita_demo.scripting.own import attack_names, defence_names
 
 COLUMNS = ("method", "attack", "budget", "steps", "protocol", "dataset", "split", "backbone", "settings")

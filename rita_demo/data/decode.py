@@ -28,10 +28,7 @@ def whole_picture(image: Image.Image, orientation: int) -> np.ndarray:
 
 def central_square(image: Image.Image, orientation: int, side: int, notes: list[str]) -> np.ndarray:
     """The central square of the upright picture, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
-
-    Raises:
-        PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert.
-    """
+    Raises PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert."""
     width, height = upright_size(image, orientation)
     own = min(width, height)
     left, top = (width - own) // 2, (height - own) // 2
@@ -123,12 +120,8 @@ def scale_to_uint8(
     bands: Iterable[np.ndarray], notes: list[str], stated: float = 0, white: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The function that maps brightness or colours to uint8, over the range of the values of the whole picture in
-    ``bands``. ``stated``: a value that may occur by the file's own word; ``white``: the value of white, where it is known.
-    Appends a sentence on the range to ``notes``.
-
-    Raises:
-        PictureError: a value is NaN or infinite.
-    """
+    ``bands``. ``stated``: a value that may occur by the file's own word; ``white``: the value of white, where it is
+    known. Appends a sentence on the range to ``notes``. Raises PictureError: a value is NaN or infinite."""
     low, high, dtype = np.inf, float(stated), np.dtype(np.uint8)
     for band in bands:
         dtype = band.dtype

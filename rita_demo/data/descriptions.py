@@ -33,11 +33,8 @@ _FORM_HINT = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 def load(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Class name -> its sentences, stripped and without repeated ones, in the order of the file. ``path``: a key of
-    :data:`BUILT_IN` or :data:`FOR_PAPER`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences of 1 to 300 characters.
-
-    Raises:
-        DataError: the file is missing, too large, not JSON, or of another form.
-    """
+    :data:`BUILT_IN` or :data:`FOR_PAPER`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences
+    of 1 to 300 characters. Raises DataError: the file is missing, too large, not JSON, or of another form."""
     table = _parsed((BUILT_IN | FOR_PAPER).get(str(path), Path(path)))
     if not isinstance(table, dict) or not table:
         raise DataError(f"Descriptions are one object with at least one class; got {short_repr(table)}.", _FORM_HINT)
@@ -47,12 +44,9 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
 def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
     """The sentences of K classes, in the order of the names; capitals, and underscores for spaces, do not matter.
 
-    ``source`` is ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes. Empty tuples for ``none``, and when
-    a class has no built-in sentences (costs of a class with further prompts and of one without cannot be compared).
-
-    Raises:
-        DataError: a class without sentences, or with more than 64; and as :func:`load`.
-    """
+    ``source`` is ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes. Empty tuples for ``none``, and
+    when a class has no built-in sentences (costs of a class with further prompts and of one without cannot be
+    compared). Raises DataError: a class without sentences, or with more than 64; and as :func:`load`."""
     if source == OFF:
         return tuple(() for _ in names)
     built_in = source in (BUILT_IN_ALL, BUILT_IN_MEAN)

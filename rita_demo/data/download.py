@@ -53,11 +53,8 @@ class _Bar:
 
 
 def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, None, None]:
-    """Download a dataset into the data folder, in CoOp's layout. Closing the generator keeps the partial file.
-
-    Raises:
-        DataError: another download is running, no connection, an interruption, a damaged file, a full disk.
-    """
+    """Download a dataset into the data folder, in CoOp's layout. Closing the generator keeps the partial file. Raises
+    DataError: another download is running, no connection, an interruption, a damaged file, a full disk."""
     import pooch
 
     title, archive = dataset.title, dataset.archive

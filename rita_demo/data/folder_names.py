@@ -44,12 +44,9 @@ class FolderNames:
 
 
 def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
-    """The names of a dataset's class folders. A file of names counts in the dataset's ``folder``, and beside it where it
-    names exactly these classes.
-
-    Raises:
-        DataError: the file of names lacks classes or can be read in two ways, or two classes get the same name.
-    """
+    """The names of a dataset's class folders. A file of names counts in the dataset's ``folder``, and beside it where
+    it names exactly these classes. Raises DataError: the file of names lacks classes or can be read in two ways, or two
+    classes get the same name."""
     where = f"The folder {folder.name!r}"
     for path in _files(folder, classes):
         place = f"{folder.name}/{path.name}"
@@ -141,11 +138,8 @@ def _files(folder: Path, classes: Sequence[str]) -> list[Path]:
 
 def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str]:
     """The names in a file of the dataset's folder; none where a JSON file is about something else, or the lines of
-    ``classnames.txt`` are the class folders as they are.
-
-    Raises:
-        DataError: some classes have no name there, or the lines can be read in two ways.
-    """
+    ``classnames.txt`` are the class folders as they are. Raises DataError: some classes have no name there, or the
+    lines can be read in two ways."""
     is_json = path.suffix.lower() == ".json"
     try:
         lines, pairs = _entries(path, classes)

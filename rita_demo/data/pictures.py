@@ -64,9 +64,7 @@ def open_picture(source: Source, *, square: str = "picture", side: int | None = 
         square: ``picture`` or ``model``, see the module's docstring.
         side: the model's input side in pixels; required for ``square="model"``.
 
-    Raises:
-        PictureError: not a picture, damaged, too large, or not readable.
-    """
+    Raises PictureError: not a picture, damaged, too large, or not readable."""
     if square not in ("picture", "model"):
         raise ValueError(f"square is 'picture' or 'model'; got {square!r}")
     if square == "model" and side is None:

@@ -54,11 +54,8 @@ def vocabulary(name: str) -> Vocabulary:
 
 def prompt_template(asked: str, names: Sequence[str]) -> str:
     """The prompt, with ``{}`` for a class name, that ``hand_prompt`` means for K class names: ``asked`` is ``photo``,
-    ``dataset`` (of the ready list with these names), or the prompt itself.
-
-    Raises:
-        SettingError: ``dataset``, and no ready list has these names.
-    """
+    ``dataset`` (of the ready list with these names), or the prompt itself. Raises SettingError: ``dataset``, and no
+    ready list has these names."""
     if asked != "dataset":
         return DEFAULT_PROMPT_TEMPLATE if asked == "photo" else asked
     for name, vocabulary in VOCABULARIES.items():
@@ -70,10 +67,7 @@ def prompt_template(asked: str, names: Sequence[str]) -> str:
 
 def resolve_hand_prompt(asked: str, dataset: str) -> str:
     """``hand_prompt`` for a dataset: ``photo`` (also where the dataset's own prompt is that one) or the prompt itself.
-
-    Raises:
-        SettingError: ``dataset``, and CoOp has no prompt for it.
-    """
+    Raises SettingError: ``dataset``, and CoOp has no prompt for it."""
     if asked == "dataset":
         if dataset not in DATASETS:
             known = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
@@ -89,11 +83,8 @@ def parse_names(text: str) -> tuple[str, ...]:
     The inverse of :func:`format_names`.
 
     Spaces are trimmed and control characters, empty entries and repeated names (in any capitals) dropped. Emoji and
-    angle brackets stay: output escapes them.
-
-    Raises:
-        VocabularyError: fewer than 2 or more than 1200 different names, or one over 100 characters.
-    """
+    angle brackets stay: output escapes them. Raises VocabularyError: fewer than 2 or more than 1200 different names, or
+    one over 100 characters."""
     return check_names(_entries(text))
 
 
@@ -134,11 +125,8 @@ def duplicates(text: str) -> tuple[str, ...]:
 
 
 def index_of(names: Sequence[str], wanted: str) -> int:
-    """The index of a class name; capitals, and underscores for spaces, do not matter.
-
-    Raises:
-        VocabularyError: there is no such class; lists the closest names.
-    """
+    """The index of a class name; capitals, and underscores for spaces, do not matter. Raises VocabularyError: there is
+    no such class; lists the closest names."""
     if wanted in names:
         return names.index(wanted)
     folded = [_folded(name) for name in names]
@@ -152,11 +140,8 @@ def index_of(names: Sequence[str], wanted: str) -> int:
 
 
 def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
-    """The index of a class that is named, or given by its index. ``what``: the label in error messages.
-
-    Raises:
-        VocabularyError: there is no such class. SettingError: an index outside the classes, or neither name nor index.
-    """
+    """The index of a class that is named, or given by its index. ``what``: the label in error messages. Raises
+    VocabularyError: there is no such class. SettingError: an index outside the classes, or neither name nor index."""
     if isinstance(label, str):
         return index_of(names, label)
     try:

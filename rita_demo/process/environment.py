@@ -1,10 +1,14 @@
-"""The environment variables of this project: each is read and checked here, and nowhere else.
+"""What the process finds around it: its environment variables, the proxies that they name, a browser, a graphics card.
 
-``docs/deployment.md`` shows :func:`markdown_table`; a test compares the two.
+Each variable is read and checked here, and nowhere else. ``docs/deployment.md`` shows :func:`markdown_table`; a test
+compares the two.
 """
 
 import os
-from collections.abc import Callable, Mapping
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,19 @@ from rita_demo.records.errors import SettingError
 Accounts = tuple[tuple[str, str], ...]
 MAX_DIGITS = 20  # int() raises an error of its own beyond some thousands
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})  # in small or capital letters
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+#: Of a browser: no network, no graphics card, no sandbox, no first run.
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+GRAPHICS_CARDS = Path("/proc/driver/nvidia/gpus")  # of NVIDIA's driver: a folder for every card
 
 
 @dataclass(frozen=True)
@@ -28,12 +45,6 @@ class Variable:
     parse: Callable[[str], Any] = str
     gradio: str = ""
     shown: str = ""
-
-
-def data_folder() -> Path | None:
-    """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
-    named: Path = value("RITA_DATA")
-    return None if named == VARIABLES["RITA_DATA"].default and not named.is_dir() else named
 
 
 def _boolean(text: str) -> bool:
@@ -55,17 +66,17 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
 
 def _accounts(text: str) -> Accounts:
     """``user:password[,user2:password2]``. No message repeats any of it."""
-    found: dict[str, str] = {}
-    for number, one in enumerate(text.split(","), 1):
-        user, colon, password = one.partition(":")
+    accounts: dict[str, str] = {}
+    for number, part in enumerate(text.split(","), 1):
+        user, colon, password = part.partition(":")
         user = user.strip()
         if not (colon and user and password):
             form = "user:password, several of them with commas between"
             raise ValueError(f"is {form}; part {number} is not (a password cannot hold a comma)")
-        if user in found:
+        if user in accounts:
             raise ValueError(f"names a user twice; look at part {number}")
-        found[user] = password
-    return tuple(found.items())
+        accounts[user] = password
+    return tuple(accounts.items())
 
 
 VARIABLES: dict[str, Variable] = {
@@ -93,28 +104,68 @@ VARIABLES: dict[str, Variable] = {
 }
 
 
-def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
+def value(name: str, environ: Mapping[str, str] = os.environ) -> Any:
     """The value of a variable, or its default. Raises SettingError: the value is not allowed."""
-    one, environ = VARIABLES[name], os.environ if environ is None else environ
-    for source in filter(None, (name, one.gradio)):
+    variable = VARIABLES[name]
+    for source in filter(None, (name, variable.gradio)):
         if text := environ.get(source, "").strip():
             try:
-                return one.parse(text)
+                return variable.parse(text)
             except ValueError as error:
                 raise SettingError(f"{source} {error}.") from None
-    return one.default
+    return variable.default
 
 
-def check(environ: Mapping[str, str] | None = None) -> None:
+def check(environ: Mapping[str, str] = os.environ) -> None:
     """Read all variables before the model is loaded. Raises SettingError: the first value that is not allowed."""
     for name in VARIABLES:
         value(name, environ)
 
 
 def markdown_table() -> str:
+    """The variables as docs/deployment.md shows them."""
     rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
     for name, one in VARIABLES.items():
         default = one.shown or (f"`{one.default}`" if one.default else "none")
         also = f". Where it is not set `{one.gradio}` counts" if one.gradio else ""
         rows.append(f"| `{name}` | {one.kind} | {default} | {one.meaning}{also} |")
     return "\n".join(rows)
+
+
+def data_folder() -> Path | None:
+    """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
+    folder: Path = value("RITA_DATA")
+    return None if folder == VARIABLES["RITA_DATA"].default and not folder.is_dir() else folder
+
+
+def find_chromium() -> str | None:
+    """Path of the Chromium that prints figures, and that ``bench`` and the tests drive: ``RITA_BROWSER`` if that file exists,
+    else the first installed one; None if there is none."""
+    asked: str | None = value("RITA_BROWSER")
+    if asked:
+        return asked if Path(asked).exists() else None
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def graphics_card_warning(device: str) -> str:
+    """A sentence where a model is on the CPU although this machine has a graphics card, and nobody asked for that; else "". A
+    run that comes from another machine says nothing of this one's card: torch is asked too, once it is loaded."""
+    if device != "cpu" or value("RITA_DEVICE") or not GRAPHICS_CARDS.is_dir() or not any(GRAPHICS_CARDS.iterdir()):
+        return ""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.cuda.is_available():
+        return ""
+    reasons = "its driver may be older than torch, torch may be built without CUDA, or a container may lack the card"
+    return f"The model runs on the CPU, because torch cannot use this machine's graphics card: {reasons}."
+
+
+@contextmanager
+def without_proxies() -> Iterator[None]:
+    """The block asks this machine alone: it sees no proxy, so that none is asked for this machine, and none is refused that
+    httpx cannot use (SOCKS, a malformed address). Downloads after the block have them again. Only while no other thread
+    downloads."""
+    hidden = {name: os.environ.pop(name) for name in tuple(os.environ) if name.lower() in PROXIES}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)

@@ -31,13 +31,9 @@ class Refusal(Exception):
 
 
 def checked_event(app: Any, path: str, body: bytes, most: int) -> bytes:
-    """The body of an event as Gradio may read it: half of an emoji, which no answer could repeat, is replaced.
-
-    Raises:
-        Refusal: it has more than ``most`` values, names a file that was not uploaded, an unknown endpoint
-            or input, a page with a very long name, or is one too many for the queue.
-        ValueError, RecursionError: it is no JSON object.
-    """
+    """The body of an event as Gradio may read it: half of an emoji, which no answer could repeat, is replaced. Raises
+    Refusal: it has more than ``most`` values, names a file that was not uploaded, an unknown endpoint or input, a page
+    with a very long name, or is one too many for the queue. ValueError, RecursionError: it is no JSON object."""
     if sum(map(body.count, (b",", b"[", b"{"))) > most:
         raise Refusal(413, TOO_MANY_VALUES.format(most))
     text = body.decode()

@@ -18,8 +18,8 @@ from torch.nn import functional as F
 
 from rita_demo.process import environment
 from rita_demo.process.cpu_threads import parallel_chunks
-from rita_demo.process.cuda_graphs import CudaGraphs
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.gpu import CudaGraphs
+from rita_demo.process.lazy import uniform
 from rita_demo.records import BackboneInfo, Passes
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
@@ -76,14 +76,9 @@ class Backbone:
             are not known.
         tower: the text tower of a model that is not open_clip's, see :func:`rita_demo.vlm.own_model.own_model`.
 
-    Attributes:
-        info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
-        tower: the text tower. seen_words: as above. device: the device of the weights.
-        one_core: whether one core works faster on a picture than all of them.
-        graphs: what a GPU records and repeats.
-
-    Raises:
-        BackboneError: the model is of an unsupported kind."""
+    Attributes: info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels. tower: the text
+    tower. seen_words: as above. device: the device of the weights. one_core: whether one core works faster on a picture
+    than all of them. graphs: what a GPU records and repeats. Raises BackboneError: the model is of an unsupported kind."""
 
     def __init__(
         self,

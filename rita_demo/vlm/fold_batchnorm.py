@@ -9,7 +9,7 @@ from timm.layers import Conv2dSame
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rita_demo.process.random_numbers import normal
+from rita_demo.process.lazy import normal
 
 TOLERANCE = 1e-4  # relative to a feature vector's length; rounding gives far less, a wrong fold far more
 

@@ -27,12 +27,9 @@ class Stopped(BackboneError):
 
 
 def fetch(repository: str, names: tuple[str, ...], model: str) -> Path:
-    """The first file of ``names`` that the hub's repository has, from the hub's cache or downloaded into it.
-
-    Raises:
-        Stopped: the model is among ``STOPPED``. BackboneError: no connection, one that breaks for good, no room, an answer
-            that is not the hub's, a file that is not what the hub says.
-    """
+    """The first file of ``names`` that the hub's repository has, from the hub's cache or downloaded into it. Raises
+    Stopped: the model is among ``STOPPED``. BackboneError: no connection, one that breaks for good, no room, an answer
+    that is not the hub's, a file that is not what the hub says."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
     from huggingface_hub.utils import tqdm

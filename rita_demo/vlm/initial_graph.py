@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import CudaGraphs, on_recording_stream
+from rita_demo.process.gpu import CudaGraphs, on_recording_stream
 
 Encode = Callable[[Tensor], Tensor]  # contexts (P, L, E) -> features (K, P, D)
 #: Vocabularies that keep their graphs or recordings: those used last. One may take a gigabyte.

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
-from rita_demo.process.random_numbers import normal
+from rita_demo.process.gpu import CudaGraphs, is_recording
+from rita_demo.process.lazy import normal
 from rita_demo.records import SamePrompt
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings

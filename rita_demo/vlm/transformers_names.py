@@ -36,11 +36,8 @@ def is_of_transformers(names: Mapping[str, object]) -> bool:
 
 def open_clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of a ``CLIPModel``, or of its vision tower, under open_clip's names; the three projections of a layer
-    become one. What is before its names stays there.
-
-    Raises:
-        KeyError, RuntimeError: a layer lacks a projection, they do not fit together, or two tensors get one name.
-    """
+    become one. What is before its names stays there. Raises KeyError, RuntimeError: a layer lacks a projection, they do
+    not fit together, or two tensors get one name."""
     found: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         if name.endswith("position_ids") or ".self_attn.k_proj." in name or ".self_attn.v_proj." in name:

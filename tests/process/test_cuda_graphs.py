@@ -11,7 +11,7 @@ import torch
 from rita_demo.attacks.loop import components, gradient_loop
 from rita_demo.engine.attack_models import SingleViewLogits
 from rita_demo.method import Prompts, cosine_cost, sinkhorn, sinkhorn_newton, transport, transport_options, tune
-from rita_demo.process.cuda_graphs import CudaGraphs, same_numbers
+from rita_demo.process.gpu import CudaGraphs, same_numbers
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone

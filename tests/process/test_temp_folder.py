@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.process.temp_folder import choose_upload_folder, own_temp_folder
+from rita_demo.process.output_file import choose_upload_folder, own_temp_folder
 from rita_demo.records.errors import DataError
 from tests.live_server import ROOT
 

@@ -152,7 +152,7 @@ def test_every_tensor_that_is_made_names_its_device_and_its_dtype() -> None:
 
 
 def test_nothing_of_the_whole_process_is_set() -> None:
-    """Another thread would compute with it. On a GPU the products of the engine are (``cuda_graphs.py``): torch has no such
+    """Another thread would compute with it. On a GPU the products of the engine are (``gpu.py``): torch has no such
     state of a thread."""
     forbidden = ("set_default_dtype", "set_default_device", "set_float32_matmul_precision", "set_num_threads")
     forbidden += ("use_deterministic_algorithms", "set_default_tensor_type", "mkldnn.flags", "set_flush_denormal")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rita_demo.process.proxies import without_proxies
+from rita_demo.process.environment import without_proxies
 from tests.live_server import ROOT
 
 SOCKS, REFUSES = "socks5://127.0.0.1:9", "http://127.0.0.1:9"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rita_demo.process.temp_folder import is_writable, own_temp_folder
+from rita_demo.process.output_file import is_writable, own_temp_folder
 from rita_demo.records.measurement import CloudPoints
 
 CENTRED = "pictures and sentences are each centred on their own mean"

@@ -5,7 +5,7 @@ from markupsafe import Markup
 from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.outcome import outcome
-from rita_demo.process import graphics_card
+from rita_demo.process.environment import graphics_card_warning
 from rita_demo.process.templates import html
 from rita_demo.records import Run
 from rita_demo.ui.widgets import wording
@@ -37,5 +37,5 @@ def times(run: Run) -> Markup:
     parts = ", ".join(f"{name} {shown(value)}" for name, value in run.seconds.items())
     model = f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on {info.device} in {info.precision}"
     spent = f"Time: {parts}; total {shown(sum(run.seconds.values()))}."
-    text = " ".join(filter(None, (f"{model}.", graphics_card.warning(info.device), spent)))
+    text = " ".join(filter(None, (f"{model}.", graphics_card_warning(info.device), spent)))
     return Markup("<p class='quiet small'>{}</p>").format(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from rita_demo.process import graphics_card
+from rita_demo.process import environment
 from rita_demo.records import Run
 from rita_demo.ui.panels.verdict_table import times
 
@@ -35,7 +35,7 @@ def test_a_graphics_card_that_torch_cannot_use_is_said_on_the_page(
 ) -> None:
     for number in range(cards):
         (tmp_path / f"card{number}").mkdir()
-    monkeypatch.setattr(graphics_card, "CARDS", tmp_path)
+    monkeypatch.setattr(environment, "GRAPHICS_CARDS", tmp_path)
     monkeypatch.setenv("RITA_DEVICE", chosen)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: works)
     if works is None:
