@@ -98,13 +98,6 @@ def test_every_exif_orientation_gives_the_bits_of_the_whole_picture(orientation:
             assert any("upright" in note for note in found.notes) == (orientation in range(2, 9))
 
 
-def test_a_nan_brightness_gives_an_error_message_wherever_it_is() -> None:
-    values = np.zeros((60, 300), np.float32)
-    values[-1, -1] = np.nan
-    with pytest.raises(PictureError, match="not numbers"):
-        open_picture(Image.fromarray(values))
-
-
 PEAK = """
 import sys
 from pathlib import Path
@@ -163,16 +156,6 @@ def test_decoding_the_largest_picture_uses_little_extra_memory(
     words = [sys.executable, "-c", PEAK, str(path)]
     run = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
     assert 10 < float(run.stdout) < LIMITS.get(kind, LIMIT)
-
-
-@pytest.mark.parametrize("size", [(64_000_000, 1), (1, 64_000_000), (30_001, 40)])
-@pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM"])
-def test_a_picture_with_a_very_long_side_is_refused_before_it_is_decoded(kind: str, size: tuple[int, int]) -> None:
-    """64 million pixels in one row took 700 MB."""
-    data = encoded(Image.new("1", size), kind)
-    with pytest.raises(PictureError, match=f"at most 30,000 pixels a side, got {size[0]} x {size[1]}"):
-        open_picture(data)
-    assert open_picture(encoded(Image.new("1", (30_000, 40)), kind)).source_size == (30_000, 40)
 
 
 def test_at_most_two_pictures_are_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,3 +226,4 @@ def test_what_takes_no_more_memory_has_the_usual_limit() -> None:
     usual = encoded(WIDE, "JPEG"), encoded(WIDE, "TIFF", compression="tiff_lzw"), in_one_strip(None)
     for data in usual:
         assert open_picture(data).source_size == (6_000, 5_400)
+    assert open_picture(encoded(Image.new("1", (30_000, 40)))).source_size == (30_000, 40)
