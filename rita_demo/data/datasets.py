@@ -80,9 +80,8 @@ def paper_settings(dataset: str, backbone: str = "") -> dict[str, JsonValue]:
 
 def paper_setting_names() -> frozenset[str]:
     """The settings of the preset ``paper`` that have another value on some dataset."""
-    return frozenset().union(
-        *(part for row in DATASETS.values() for part in (row.paper_settings, *row.paper_by_tower.values()))
-    )
+    rows = DATASETS.values()
+    return frozenset().union(*(part for row in rows for part in (row.paper_settings, *row.paper_by_tower.values())))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError, join_names
 
 NAMES_FILE = "classnames.txt"
-NAMES_JSON = "classnames.json"  # the same as an object
 MAX_NAMED = 3  # class folders that a sentence lists
 MAX_BYTES = 1 << 20  # of a file of names
 _INDEXED = re.compile(r"(\d+)([\W_]+)([^\W\d_].*)")  # 001.Black_footed_Albatross, 01_cup
@@ -54,9 +53,8 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
             return FolderNames(_unique(names, place), f"The class names are those of {place}.", file=path.name)
     for path in _files(Path(os.path.abspath(folder)).parent, classes):
         if names := _read_exact(path, classes):
-            return FolderNames(
-                _unique(names, path.name), f"The class names are those of {path.name} beside the folder."
-            )
+            origin = f"The class names are those of {path.name} beside the folder."
+            return FolderNames(_unique(names, path.name), origin)
     table = wordnet_names() if any(map(_WORDNET.fullmatch, classes)) else {}
     if known := {c: table[c] for c in classes if c in table}:
         hint = f"Write other names into a file {folder.name}/{NAMES_FILE}, with a line per class folder."
@@ -158,10 +156,8 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
             numbers = _numbers(classes)
             by_number = sorted(classes, key=lambda c: (len(numbers.get(c, "")), numbers.get(c, "")))
             if len(numbers) == len(classes) and by_number != list(classes):  # 1, 10, 2 may as well be meant as 1, 2, 10
-                message = (
-                    f"{place} has a name per line, and the class folders have two orders: as texts and as numbers."
-                )
-                raise DataError(message, _HINT)
+                orders = "the class folders have two orders: as texts and as numbers"
+                raise DataError(f"{place} has a name per line, and {orders}.", _HINT)
             return dict(zip(classes, lines, strict=True))
         if not named:
             raise DataError(f"{place} has {len(lines)} lines for {len(classes)} class folders.", _HINT)

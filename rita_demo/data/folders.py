@@ -127,10 +127,8 @@ def skipped_below(place: str, skipped: Skipped) -> Skipped:
 def skipped_text(skipped: Iterable[tuple[Skip, str]]) -> str:
     """One sentence for each kind of what is skipped, with the first names; "" for nothing."""
     found = tuple(skipped)
-    groups = {why: [name for reason, name in found if reason is why] for why in Skip}
-    return " ".join(
-        f"{why.value} ({len(names)}): {join_names(names, MAX_NAMED)}." for why, names in groups.items() if names
-    )
+    groups = {why.value: [name for reason, name in found if reason is why] for why in Skip}
+    return " ".join(f"{why} ({len(names)}): {join_names(names, MAX_NAMED)}." for why, names in groups.items() if names)
 
 
 def fault_of_name(name: str) -> str:

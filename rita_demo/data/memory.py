@@ -221,9 +221,8 @@ class MemoryTable:
             name: column[rows] if isinstance(column, np.ndarray) else tuple(column[n] for n in rows)
             for name, column in self.columns.items()
         }
-        return replace(
-            self, moments=tuple(replace(one, held=np.searchsorted(rows, one.held)) for one in moments), **taken
-        )
+        renumbered = tuple(replace(moment, held=np.searchsorted(rows, moment.held)) for moment in moments)
+        return replace(self, moments=renumbered, **taken)
 
     def until(self, t: int) -> MemoryTable:
         """As it was at moment ``t``."""

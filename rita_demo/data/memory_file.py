@@ -77,12 +77,9 @@ def unpack(
         require(same, _differing_names(table.names, class_prompts.names), "Ask about the memory's own class names.")
         width = class_prompts.features.shape[-1]
     _check(table, (table.feature.shape or (0,))[-1] if width is None else width)
-    short: dict[str, Any] = {
-        name: tuple(one[:MAX_TEXT] for one in getattr(table, name)) for name in ("picture", "truth", "file")
-    }
-    moments = tuple(
-        replace(one, title=one.title[:MAX_TEXT], picture_key=one.picture_key[:MAX_TEXT]) for one in table.moments
-    )
+    texts = ("picture", "truth", "file")
+    short: dict[str, Any] = {name: tuple(text[:MAX_TEXT] for text in getattr(table, name)) for name in texts}
+    moments = tuple(replace(m, title=m.title[:MAX_TEXT], picture_key=m.picture_key[:MAX_TEXT]) for m in table.moments)
     return replace(table, origin="", **short).with_moments(moments[-MAX_MOMENTS:])
 
 

@@ -211,10 +211,8 @@ def _damaged(error: Exception) -> PictureError:
     if isinstance(error, MemoryError):
         return PictureError("The picture needs more memory than there is.", "Save it smaller.")
     if isinstance(error, UnidentifiedImageError):  # its first bytes are those of a known format, and its header is not
-        message = (
-            "The picture is damaged or cut off, or of a rare kind that is not supported: its header cannot be read."
-        )
-        return PictureError(message, "Save it as PNG, or download it again.")
+        rare = "of a rare kind that is not supported: its header cannot be read"
+        return PictureError(f"The picture is damaged or cut off, or {rare}.", "Save it as PNG, or download it again.")
     message = "The picture is damaged or cut off: it starts like one but cannot be read to the end."
     return PictureError(message, "Save or download it again.")
 

@@ -83,9 +83,9 @@ VARIABLES: dict[str, Variable] = {
     "RITA_BACKBONE": Variable("model", "embedded", "at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`"),
     "RITA_DEVICE": Variable("device", None, "`cpu`, `cuda`, `cuda:1` or `mps`", shown="the fastest"),
     "RITA_HOST": Variable(
-        "address", "127.0.0.1", "where to listen; `0.0.0.0` lets others in", gradio="GRADIO_SERVER_NAME"
+        "address", "127.0.0.1", "where to listen; `0.0.0.0` lets others in", str, "GRADIO_SERVER_NAME"
     ),
-    "RITA_PORT": Variable("1 to 65535", 7860, "the port", _integer(1, 65535), gradio="GRADIO_SERVER_PORT"),
+    "RITA_PORT": Variable("1 to 65535", 7860, "the port", _integer(1, 65535), "GRADIO_SERVER_PORT"),
     "RITA_DATA": Variable("folder", Path("data"), "the datasets; downloaded ones are stored here", Path),
     "RITA_RUNS": Variable("folder", Path("runs"), "the runs that the page writes and opens", Path),
     "RITA_AUTH": Variable(

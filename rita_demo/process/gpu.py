@@ -74,11 +74,6 @@ class CudaGraphs:
         with self._lock:
             self._recorded.clear()
 
-    @property
-    def number(self) -> int:
-        """How many functions are recorded."""
-        return sum(one is not None and one.graph is not None for one in self._recorded.values())
-
     def _put(self, key: Hashable, recorded: _Recorded | None) -> None:
         self._recorded[key] = recorded
         self._recorded.move_to_end(key)

@@ -8,8 +8,8 @@ torch would round are refused.
 And torch's compiler, which a server does not use and does not load."""
 
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from inspect import isfunction, isgeneratorfunction
 from types import ModuleType
@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
 
+from rita_demo.process.generators import steps_in
 from rita_demo.records.errors import BackboneError
 
 P = ParamSpec("P")
@@ -52,7 +53,7 @@ def in_plain_torch(function: Callable[P, R]) -> Callable[P, R]:
 
         @wraps(function)
         def steps(*args: P.args, **kwargs: P.kwargs) -> R:
-            return cast(R, _plain_steps(cast(Any, function(*args, **kwargs))))
+            return cast(R, steps_in(plain_torch, cast(Any, function(*args, **kwargs))))
 
         return steps
 
@@ -70,17 +71,6 @@ def methods_in_plain_torch(cls: C) -> C:
         if isfunction(member) and (name == "__init__" or not name.startswith("_")):
             setattr(cls, name, in_plain_torch(member))
     return cls
-
-
-def _plain_steps(steps: Generator[Any, Any, R]) -> Generator[Any, None, R]:
-    with closing(steps):
-        while True:
-            with plain_torch():
-                try:
-                    progress = next(steps)
-                except StopIteration as end:
-                    return end.value
-            yield progress
 
 
 def _check_products() -> None:

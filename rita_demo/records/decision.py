@@ -96,9 +96,7 @@ class TheoremBounds:
     mean_gap: Array
     bures: Array
     exact: Array  # twice the cost without entropic regularisation, all mass moved; NaN where not computed
-    used: (
-        Array  # twice the cost RITA decided with (its lambda, rho and view weights); may be outside the bounds, or NaN
-    )
+    used: Array  # twice the cost RITA decided with (its lambda, rho, view weights); may be outside the bounds, or NaN
 
 
 @dataclass(frozen=True)
@@ -156,9 +154,7 @@ class Verdict:
     margin: float
     margin_unit: str
     added: Array | None = None  # (3, S, S) in [-1, 1]: what a defence that changes pixels added to the whole picture
-    memory: tuple[CacheState, CacheUpdate] | None = (
-        None  # of a defence with its own: after the picture, and what entered
-    )
+    memory: tuple[CacheState, CacheUpdate] | None = None  # of a defence with its own: afterwards, and what entered
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,8 @@ def refuse_gone(name: object) -> None:
     if sentence := GONE.get(text.partition("=")[0], GONE.get(method)):
         raise SettingError(sentence)
     if protocol := GONE_METHODS.get(method):
-        raise SettingError(
-            f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."
-        )
+        same = f"rita with --protocols {protocol} (the setting protocol={protocol})"
+        raise SettingError(f"The method {method} is {same}: ask for that.")
 
 
 def refuse_earlier(what: str, instead: str, kind: type[DemoError] = DataError) -> NoReturn:

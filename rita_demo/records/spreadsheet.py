@@ -58,9 +58,5 @@ def text_of(cell: str) -> str:
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of equal length as aligned text for the terminal; numbers (cells that start with a digit) to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if cell[:1].isdigit() else cell.ljust(width) for cell, width in zip(row, widths)
-        ).rstrip()
-        for row in rows
-    ]
+    aligned = ((c.rjust(w) if c[:1].isdigit() else c.ljust(w) for c, w in zip(row, widths)) for row in rows)
+    return ["  ".join(cells).rstrip() for cells in aligned]

@@ -27,9 +27,8 @@ _AROUND = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_m
 _NO_WEIGHTS = {"input_resolution", "context_length", "vocab_size", "n_averaged", "initted", "step"}
 #: Of several state dicts that fit, the trained weights come before their averages and before other copies.
 _COPY = re.compile(r"ema|averag|swa|momentum|teacher|target|best|init|base|old", re.IGNORECASE)
-_SAVE_HINT = (
-    "Save the model's state_dict(), by itself or under a key such as state_dict, model or vision_encoder_state_dict."
-)
+_KEYS = "state_dict, model or vision_encoder_state_dict"
+_SAVE_HINT = f"Save the model's state_dict(), by itself or under a key such as {_KEYS}."
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,8 @@ def load_weights(model: Any, path: Path, name: str) -> str:
         raise BackboneError(f"{file} cannot be read as weights of {name}: {_what_it_holds(content)}", _SAVE_HINT)
     best = found[0]
     if not best.missing and not best.other_size:
-        raise BackboneError(
-            f"{file} holds more weights than {name} has ({best.how_it_differs}).", "Save the model without them."
-        )
+        message = f"{file} holds more weights than {name} has ({best.how_it_differs})."
+        raise BackboneError(message, "Save the model without them.")
     raise BackboneError(
         f"{file} holds weights of another architecture than {name} ({best.how_it_differs}).",
         _names_hint(best) or "Write the architecture it was trained with before the colon.",

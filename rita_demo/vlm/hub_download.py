@@ -12,12 +12,10 @@ from typing import Any
 
 from rita_demo.records.errors import BackboneError
 
-RETRY_HINT = (
-    "Try again, name a local file as ARCHITECTURE:path/to/file, or use the embedded model, which needs no download."
-)
-PROGRESS: dict[
-    str, tuple[int, int]
-] = {}  # model -> bytes that are here, and all (0: not known), of what is fetched now
+_EMBEDDED = "use the embedded model, which needs no download"
+RETRY_HINT = f"Try again, name a local file as ARCHITECTURE:path/to/file, or {_EMBEDDED}."
+#: model -> bytes that are here, and all (0: not known), of what is fetched now
+PROGRESS: dict[str, tuple[int, int]] = {}
 STOPPED: set[str] = set()  # models whose download ends at its next chunk
 _SHA256 = re.compile("[0-9a-f]{64}")  # how the hub's cache names a large file
 

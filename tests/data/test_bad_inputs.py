@@ -71,9 +71,7 @@ UNSUPPORTED = {
     "of 16 bits with the compression JPEG": tiff(DEEP, colours=RGB, separate=True, compression=7),
     "whose samples differ in size": tiff(SQUARE, colours=RGB, t258=(5, 6, 5)),
     "with more than 64 MB of samples": tiff(DOUBLE, colours=RGB, t256=(3000,), t257=(3000,)),
-    "of more than 100000 strips or tiles": tiff(
-        ONE_DOUBLE, colours=GREY, t256=(400,), t257=(300,), t322=(1,), t323=(1,)
-    ),
+    "of more than 100000 strips or tiles": tiff(ONE_DOUBLE, colours=1, t256=(400,), t257=(300,), t322=(1,), t323=(1,)),
     "with a predictor": tiff(DOUBLE, colours=RGB, predictor=2, t317=(34892,)),
     "with more than 1,000,000 numbers in a tag": tiff(ONE, colours=GREY, t281=(1,) * 1_000_001),
     "with reversed bits": tiff(DOUBLE, colours=RGB, t266=(2,)),
@@ -321,9 +319,7 @@ CASES = [
 
 @pytest.mark.filterwarnings("error", "ignore:Sparse")
 @pytest.mark.parametrize(("error", "read", "bad", "words"), CASES)
-def test_bad_input_is_refused_with_a_sentence_that_names_no_folder(
-    error: type[DemoError], read: Callable[[Any, Path], object], bad: Any, words: str, tmp_path: Path
-) -> None:
+def test_bad_input_is_refused_with_a_sentence_that_names_no_folder(error, read, bad, words, tmp_path) -> None:
     with pytest.raises(error, match=words) as caught:
         read(bad, tmp_path)
     assert str(tmp_path) not in str(caught.value)

@@ -71,9 +71,7 @@ FOLDERS: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("folders", "names", "warning"), FOLDERS, ids=lambda row: " ".join(row)[:30])
-def test_a_class_folder_has_its_name_and_what_has_none_is_said(
-    tmp_path: Path, folders: tuple[str, ...], names: tuple[str, ...], warning: str
-) -> None:
+def test_a_class_folder_has_its_name_and_what_has_none_is_said(tmp_path, folders, names, warning) -> None:
     make_classes(tmp_path / "mine", *folders)
     found = listed(tmp_path)
     assert found.names == names
@@ -98,9 +96,7 @@ def test_the_names_are_clips_and_two_numbers_of_one_name_need_other_names(tmp_pa
     assert refused.value.hint == "Write other names into a file mine/classnames.txt, with a line per class folder."
 
 
-def test_wordnet_numbers_stay_numbers_where_no_list_of_them_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wordnet_numbers_stay_numbers_where_no_list_of_them_is_installed(tmp_path, monkeypatch) -> None:
     make_classes(tmp_path / "mine", "n02102040", "n01440764")
     imagenet_names.wordnet_names.cache_clear()
     with monkeypatch.context() as patch:
@@ -153,18 +149,14 @@ def test_a_file_of_names_in_the_folder_counts(tmp_path: Path, file: str, folders
         ),
     ],
 )
-def test_the_lines_of_a_file_of_names(
-    tmp_path: Path, folders: tuple[str, ...], lines: str, names: tuple[str, ...]
-) -> None:
+def test_the_lines_of_a_file_of_names(tmp_path, folders, lines, names) -> None:
     make_classes(tmp_path / "mine", *folders)
     (tmp_path / "mine/classnames.txt").write_text(lines)
     assert listed(tmp_path).names == names
 
 
 @pytest.mark.parametrize("file", ["cat_to_name.json", "classnames.txt"])
-def test_a_file_of_names_beside_the_folder_counts_where_it_names_exactly_these_classes(
-    tmp_path: Path, file: str
-) -> None:
+def test_a_file_of_names_beside_the_folder_counts_where_it_names_exactly_these_classes(tmp_path, file) -> None:
     make_classes(tmp_path / "mine", *FLOWERS)
     for names, read in ((FLOWERS | {"3": "owl"}, ("1", "10", "2")), (FLOWERS, NAMES)):
         lines = "".join(f"{c} {name}\n" for c, name in names.items())

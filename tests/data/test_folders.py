@@ -81,9 +81,8 @@ def test_every_suffix_that_is_opened_counts_and_no_other(tmp_path: Path) -> None
         opened.add(suffix)
     assert opened == picture_suffixes()
     assert written > opened
-    about = (
-        (ROOT / "docs/command-line.md").read_text("utf-8").partition("**A picture** is")[2].partition(" A class is")[0]
-    )
+    about = (ROOT / "docs/command-line.md").read_text("utf-8").partition("**A picture** is")[2]
+    about = about.partition(" A class is")[0]
     assert set(re.findall(r"\.[a-z]+", about)) == opened, "the document lists them"
     assert {*_USUAL.split()} <= opened
     for number, suffix in enumerate(sorted(opened)):
@@ -93,9 +92,7 @@ def test_every_suffix_that_is_opened_counts_and_no_other(tmp_path: Path) -> None
     assert status("mine", tmp_path).skipped == ""
 
 
-def test_everything_else_is_counted_and_named_once_by_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_everything_else_is_counted_and_named_once_by_the_command(tmp_path, capsys) -> None:
     make_set(tmp_path / "mine")
     for name in ("notes.txt", "cup/a.heic", "cup/b.mp4", "cup/c.raw", "1.png", "cup/more/1.png", ".DS_Store"):
         make_file(tmp_path / "mine" / name)

@@ -55,9 +55,7 @@ def test_an_opaque_picture_keeps_its_pixels_when_saved_with_alpha() -> None:
         ((1, 1), "model", 224, 224),
     ],
 )
-def test_the_square_has_the_documented_side(
-    size: tuple[int, int], square: str, model_side: int | None, side: int
-) -> None:
+def test_the_square_has_the_documented_side(size, square, model_side, side) -> None:
     picture = open_picture(photo(*size), square=square, side=model_side)
     assert (picture.pixels.shape, picture.pixels.dtype) == ((side, side, 3), np.uint8)
     assert picture.source_size == size

@@ -107,9 +107,7 @@ def documented_config(name: str) -> str:
     return re.findall(rf"```{name}\n(.*?)```", text, re.DOTALL)[0]
 
 
-def test_every_client_stays_with_one_process_uploads_and_gets_its_own_answers(
-    proxy: Proxy, servers: dict[str, Path]
-) -> None:
+def test_every_client_stays_with_one_process_uploads_and_gets_its_own_answers(proxy, servers) -> None:
     engine = Engine()
     people = [proxy.client(number) for number in range(CLIENTS)]
     expected = {one.request.number: one.request.expected_run(engine) for one in people}

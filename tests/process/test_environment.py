@@ -89,8 +89,7 @@ def test_gradios_own_variable_counts_where_ours_is_not_set() -> None:
 
 
 def test_an_option_of_app_py_is_refused_with_the_command_that_has_it() -> None:
-    asked = subprocess.run(
-        [sys.executable, ROOT / "app.py", "--port", "7861"], capture_output=True, text=True, timeout=60
-    )
+    words = [sys.executable, ROOT / "app.py", "--port", "7861"]
+    asked = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert (asked.returncode, asked.stdout) == (1, "")
     assert asked.stderr == "app.py takes no arguments. With options: python -m rita_demo serve --help\n"
