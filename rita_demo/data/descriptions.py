@@ -35,7 +35,18 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Class name -> its sentences, stripped and without repeated ones, in the order of the file. ``path``: a key of
     :data:`BUILT_IN` or :data:`FOR_PAPER`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences
     of 1 to 300 characters. Raises DataError: the file is missing, too large, not JSON, or of another form."""
-    table = _parsed((BUILT_IN | FOR_PAPER).get(str(path), Path(path)))
+    file = (BUILT_IN | FOR_PAPER).get(str(path), Path(path))
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise DataError(f"The descriptions file {file.name[:80]!r} cannot be read.", _FORM_HINT) from error
+    if len(data) > LARGEST_FILE:
+        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
+    try:
+        table: JsonValue = json.loads(decode_text(data), object_pairs_hook=_reject_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise DataError("The descriptions file is not valid JSON in UTF-8 or UTF-16.", _FORM_HINT) from error
     if not isinstance(table, dict) or not table:
         raise DataError(f"Descriptions are one object with at least one class; got {short_repr(table)}.", _FORM_HINT)
     return {name.strip(): _sentences(name, rows) for name, rows in table.items()}
@@ -98,21 +109,6 @@ def missing_note(asked: Settings, used: Settings) -> str:
 
 def _folded(name: str) -> str:
     return " ".join(name.replace("_", " ").split()).casefold()
-
-
-def _parsed(path: Path) -> JsonValue:
-    """The JSON value of a file; DataError for a class that is listed twice, and beyond the limit of bytes."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise DataError(f"The descriptions file {path.name[:80]!r} cannot be read.", _FORM_HINT) from error
-    if len(data) > LARGEST_FILE:
-        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
-    try:
-        return json.loads(decode_text(data), object_pairs_hook=_reject_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise DataError("The descriptions file is not valid JSON in UTF-8 or UTF-16.", _FORM_HINT) from error
 
 
 def _reject_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

@@ -51,8 +51,12 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
         place = f"{folder.name}/{path.name}"
         if names := _read_names(path, place, classes):
             return FolderNames(_unique(names, place), f"The class names are those of {place}.", file=path.name)
-    for path in _files(Path(os.path.abspath(folder)).parent, classes):
-        if names := _read_exact(path, classes):
+    for path in _files(Path(os.path.abspath(folder)).parent, classes):  # they may be another dataset's
+        try:
+            lines, pairs = _entries(path, classes)
+        except (OSError, ValueError):
+            continue
+        if len(lines) == len(names := _by_class(pairs, classes)) == len(classes):
             origin = f"The class names are those of {path.name} beside the folder."
             return FolderNames(_unique(names, path.name), origin)
     table = wordnet_names() if any(map(_WORDNET.fullmatch, classes)) else {}
@@ -165,16 +169,6 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
         hint = "Add them there." if is_json else _HINT
         raise DataError(f"{counts}, and none for {join_names(missing, MAX_NAMED)}.", hint)
     return {c: named[c] for c in classes}
-
-
-def _read_exact(path: Path, classes: Sequence[str]) -> dict[str, str]:
-    """The names in a file beside the dataset's folder, which may be another dataset's; none unless it names exactly these."""
-    try:
-        lines, pairs = _entries(path, classes)
-    except (OSError, ValueError):
-        return {}
-    names = _by_class(pairs, classes)
-    return names if len(lines) == len(names) == len(classes) else {}
 
 
 def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:

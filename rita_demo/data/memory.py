@@ -109,20 +109,12 @@ class MemoryTable:
         """The memory at moment ``t`` as the methods compute with it."""
         one, D = self.moments[t], self.feature.shape[1]
         K, J, k = len(self.names), one.slots, self.label[one.held]
-        state = CacheState(
-            np.zeros((K, J, D), np.float32),
-            np.full((K, J), np.inf, np.float32),
-            np.full((K, J), -1, np.int64),
-            np.full((K, J), -1, np.int64),
-            np.bincount(k, minlength=K),
-            one.pictures,
-            self.key,
-            one.others,
-        )
-        at = (k, _slots(k))
-        state.features[at], state.entropy[at] = self.feature[one.held], self.entropy[one.held]
-        state.born[at], state.view[at] = self.born[one.held], self.view[one.held]
-        return state
+        features, entropy = np.zeros((K, J, D), np.float32), np.full((K, J), np.inf, np.float32)
+        born, view = np.full((K, J), -1, np.int64), np.full((K, J), -1, np.int64)
+        at, count = (k, _slots(k)), np.bincount(k, minlength=K)
+        features[at], entropy[at] = self.feature[one.held], self.entropy[one.held]
+        born[at], view[at] = self.born[one.held], self.view[one.held]
+        return CacheState(features, entropy, born, view, count, one.pictures, self.key, one.others)
 
     def cache_before(self, picture_key: str, t: int = -1) -> CacheState | None:
         """What a picture is decided from: the memory at moment ``t`` without the picture's own views; None before the first
@@ -177,12 +169,8 @@ class MemoryTable:
         if not self.moments or self.key != state.key:
             old = MemoryTable(state.key, names, feature=np.zeros((0, D), np.float32))
         at = k, _ = np.nonzero(np.arange(J) < np.asarray(state.count)[:, None])
-        numbers = (
-            k,
-            state.born[at],
-            state.view[at],
-            *(one[at].astype(np.float32) for one in (state.entropy, state.features)),
-        )
+        floats = (column[at].astype(np.float32) for column in (state.entropy, state.features))
+        numbers = (k, state.born[at], state.view[at], *floats)
         row = {one: n for n, one in enumerate(_identities(old.label, old.born, old.view, old.entropy, old.feature))}
         fresh, held = list[dict[str, Any]](), list[int]()
         for one, *values in zip(_identities(*numbers), *numbers):

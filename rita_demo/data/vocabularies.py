@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 from rita_demo.data import descriptions
@@ -31,16 +31,12 @@ class Vocabulary:
     name: str
     title: str
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """K class names, underscores of the dataset written as spaces."""
-        return imagenet_names() if self.name == "imagenet" else _described(self.name)
-
-
-@cache
-def _described(name: str) -> tuple[str, ...]:
-    """The classes of a file of descriptions, which are in label order."""
-    return tuple(key.replace("_", " ") for key in descriptions.load(name))
+        """K class names: ImageNet's, or those of the file of descriptions with spaces for underscores."""
+        if self.name == "imagenet":
+            return imagenet_names()
+        return tuple(key.replace("_", " ") for key in descriptions.load(self.name))
 
 
 VOCABULARIES = {name: Vocabulary(name, row.list_title) for name, row in DATASETS.items() if row.list_title}

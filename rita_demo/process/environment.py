@@ -20,16 +20,9 @@ MAX_DIGITS = 20  # int() raises an error of its own beyond some thousands
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})  # in small or capital letters
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-#: Of a browser: no network, no graphics card, no sandbox, no first run.
-BROWSER_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+_FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+--disable-component-update --disable-sync"""
+BROWSER_FLAGS = _FLAGS.split()  # no network, no graphics card, no sandbox, no first run
 GRAPHICS_CARDS = Path("/proc/driver/nvidia/gpus")  # of NVIDIA's driver: a folder for every card
 
 

@@ -80,21 +80,11 @@ class PageServer(uvicorn.Server):
         page.has_launched = True  # else Gradio opens any file
         if sessions is not None:
             start_cleanup(page, sessions)
-        super().__init__(
-            uvicorn.Config(
-                outer,
-                host.strip("[]"),
-                port,
-                http=Connection,
-                backlog=BACKLOG,
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                timeout_graceful_shutdown=(grace or 0) + STEP_SECONDS,
-            )
-        )
+        connections: Any = {"http": Connection, "backlog": BACKLOG, "ws": "none", "lifespan": "on"}
+        quiet: Any = {"log_config": None, "log_level": "warning", "access_log": False}
+        end = (grace or 0) + STEP_SECONDS
+        address = host.strip("[]"), port
+        super().__init__(uvicorn.Config(outer, *address, timeout_graceful_shutdown=end, **connections, **quiet))
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)

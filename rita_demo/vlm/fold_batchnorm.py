@@ -82,15 +82,9 @@ def _symmetric_padding(convolution: Conv2dSame, size: torch.Size) -> nn.Conv2d:
         for side, step, kernel in zip(size[2:], convolution.stride, convolution.kernel_size, strict=True)
     )
     weight = F.pad(convolution.weight, (wide % 2, 0, high % 2, 0))
-    padded: nn.Conv2d = nn.utils.skip_init(
-        nn.Conv2d,
-        convolution.in_channels,
-        convolution.out_channels,
-        weight.shape[2:],
-        convolution.stride,
-        ((high + 1) // 2, (wide + 1) // 2),
-        groups=convolution.groups,
-    )
+    sizes = convolution.in_channels, convolution.out_channels, weight.shape[2:], convolution.stride
+    padding = (high + 1) // 2, (wide + 1) // 2
+    padded: nn.Conv2d = nn.utils.skip_init(nn.Conv2d, *sizes, padding, groups=convolution.groups)
     padded.weight = nn.Parameter(weight.contiguous(memory_format=torch.channels_last), requires_grad=False)
     padded.bias = convolution.bias
     return padded
