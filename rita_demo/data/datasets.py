@@ -240,8 +240,8 @@ def present_pictures(
 def unknown_dataset(name: str, root: Path, ending: str = "") -> DataError:
     """The error for a name that is neither a dataset nor a folder, with the near one. ``ending``: what may follow a name,
     such as ``:present``."""
-    word, _, said = name.partition(":")
-    near = ending if ending and did_you_mean(said, [ending.removeprefix(":")]) else ""
+    word, _, option = name.partition(":")
+    near = ending if ending and did_you_mean(option, [ending.removeprefix(":")]) else ""
     folders = set[str]()
     with suppress(OSError):
         folders = {*read_folder(root).folders} - {dataset.folder for dataset in DATASETS.values()}
@@ -285,8 +285,8 @@ def _folder_listing(folder: Path, found: FolderSet) -> Listing:
     """A folder per class, with what its classes are called."""
     if not found.rows:
         message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them"
-        one = "".join(f"; it holds one: {c[:60]!r}" for c in found.classes)
-        raise DataError(f"{message}{one}.", skipped_text(found.skipped))
+        single = "".join(f"; it holds one: {c[:60]!r}" for c in found.classes)
+        raise DataError(f"{message}{single}.", skipped_text(found.skipped))
     named = name_classes(folder, found.classes)
     skipped = tuple(skip for skip in found.skipped if skip != (Skip.NO_PICTURE, named.file))
     names = tuple(named.names.values())

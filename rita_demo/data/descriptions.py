@@ -63,7 +63,7 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
     built_in = source in (BUILT_IN_ALL, BUILT_IN_MEAN)
     first = _built_in(*BUILT_IN) if built_in else _by_folded_name(source)
     further = (_built_in(name) for name in FOR_PAPER if source == BUILT_IN_ALL)
-    table = next((one for one in chain([first], further) if all(_folded(name) in one for name in names)), first)
+    table = next((t for t in chain([first], further) if all(_folded(name) in t for name in names)), first)
     missing = [name for name in names if _folded(name) not in table]
     if missing and built_in:
         return tuple(() for _ in names)

@@ -66,16 +66,16 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
         some = "1 class folder is a WordNet number and gets its name"
         if len(known) > 1:
             some = f"{len(known)} class folders are WordNet numbers and get their names"
-        said = f"{some} in ImageNet: {_pairs(names, known)}. {_without_names(folder, classes, known)}"
-        return FolderNames(names, warning=said.rstrip())
+        warning = f"{some} in ImageNet: {_pairs(names, known)}. {_without_names(folder, classes, known)}"
+        return FolderNames(names, warning=warning.rstrip())
     indexed = _without_index(classes)
     if indexed and len({name.casefold() for name in indexed.values()}) == len(classes):
         names = _unique(indexed, where)
-        said = f"The number before the name of every class folder is left out: {_pairs(names, names)}."
-        return FolderNames(names, warning=said)
+        warning = f"The number before the name of every class folder is left out: {_pairs(names, names)}."
+        return FolderNames(names, warning=warning)
     names = _unique({c: c for c in classes}, where)
-    said = "The number before the name of every class folder stays: without it two names are equal."
-    return FolderNames(names, warning=said if indexed else _without_names(folder, classes, ()))
+    warning = "The number before the name of every class folder stays: without it two names are equal."
+    return FolderNames(names, warning=warning if indexed else _without_names(folder, classes, ()))
 
 
 def _unique(names: Mapping[str, str], where: str, hint: str = RENAME_HINT) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[
             content: Any = json.loads(read_text(path)) if path.stat().st_size <= MAX_BYTES else {}
         except (OSError, ValueError, RecursionError):
             content = {}
-        if not isinstance(content, dict) or not all(isinstance(one, str) and one.strip() for one in content.values()):
+        if not isinstance(content, dict) or not all(isinstance(n, str) and n.strip() for n in content.values()):
             content = {}
         return list(content), [(key, " ".join(name.split())) for key, name in content.items()]
     lines = [line.strip() for line in read_text(path).split("\n") if line.strip()]

@@ -91,7 +91,7 @@ class MemoryTable:
 
     def place(self, row: int | None, t: int = -1) -> tuple[int, int] | None:
         """Class and slot of a row at moment ``t``, or None if it is not there."""
-        return next(((k, slot) for k, slot, one in self.held(t) if one == row), None)
+        return next(((k, slot) for k, slot, number in self.held(t) if number == row), None)
 
     def crop(self, row: int) -> np.ndarray | None:
         """(48, 48, 3) uint8, the thumbnail of a row, or None."""
@@ -107,14 +107,14 @@ class MemoryTable:
 
     def state_at(self, t: int = -1) -> CacheState:
         """The memory at moment ``t`` as the methods compute with it."""
-        one, D = self.moments[t], self.feature.shape[1]
-        K, J, k = len(self.names), one.slots, self.label[one.held]
+        moment, D = self.moments[t], self.feature.shape[1]
+        K, J, k = len(self.names), moment.slots, self.label[moment.held]
         features, entropy = np.zeros((K, J, D), np.float32), np.full((K, J), np.inf, np.float32)
         born, view = np.full((K, J), -1, np.int64), np.full((K, J), -1, np.int64)
         at, count = (k, _slots(k)), np.bincount(k, minlength=K)
-        features[at], entropy[at] = self.feature[one.held], self.entropy[one.held]
-        born[at], view[at] = self.born[one.held], self.view[one.held]
-        return CacheState(features, entropy, born, view, count, one.pictures, self.key, one.others)
+        features[at], entropy[at] = self.feature[moment.held], self.entropy[moment.held]
+        born[at], view[at] = self.born[moment.held], self.view[moment.held]
+        return CacheState(features, entropy, born, view, count, moment.pictures, self.key, moment.others)
 
     def cache_before(self, picture_key: str, t: int = -1) -> CacheState | None:
         """What a picture is decided from: the memory at moment ``t`` without the picture's own views; None before the first
@@ -125,7 +125,7 @@ class MemoryTable:
         t %= len(self.moments)
         while picture_key and t > 0 and self.moments[t].picture_key == picture_key:
             t -= 1
-        born = [one.pictures - 1 for one in self.moments if picture_key and one.picture_key == picture_key]
+        born = [moment.pictures - 1 for moment in self.moments if picture_key and moment.picture_key == picture_key]
         return without_pictures(self.state_at(t), born) if born else self.state_at(t)
 
     def with_picture(self, title: str, picture_key: str, run: Run, crops: np.ndarray | None) -> MemoryTable:
@@ -148,7 +148,7 @@ class MemoryTable:
                 one |= {"thumbnail": small_crop(crops[view]), "has_thumbnail": True}
             return one
 
-        if picture_key and any(one.picture_key == picture_key for one in kept.moments):
+        if picture_key and any(moment.picture_key == picture_key for moment in kept.moments):
             title = f"{title}, again (its earlier views were taken out)"
         events = run.attacked.trace.cache_update.events
         return kept.with_state(title, run.cache_after, names, about, events=events, picture_key=picture_key)
@@ -171,14 +171,15 @@ class MemoryTable:
         at = k, _ = np.nonzero(np.arange(J) < np.asarray(state.count)[:, None])
         floats = (column[at].astype(np.float32) for column in (state.entropy, state.features))
         numbers = (k, state.born[at], state.view[at], *floats)
-        row = {one: n for n, one in enumerate(_identities(old.label, old.born, old.view, old.entropy, old.feature))}
+        before = _identities(old.label, old.born, old.view, old.entropy, old.feature)
+        row = {identity: n for n, identity in enumerate(before)}
         fresh, held = list[dict[str, Any]](), list[int]()
-        for one, *values in zip(_identities(*numbers), *numbers):
-            if one not in row:
-                row[one] = len(old.label) + len(fresh)
+        for identity, *values in zip(_identities(*numbers), *numbers):
+            if identity not in row:
+                row[identity] = len(old.label) + len(fresh)
                 new = dict(zip(("label", "born", "view", "entropy", "feature"), values))
                 fresh.append(new | (about(int(new["view"])) if new["born"] == last else {}))
-            held.append(row[one])
+            held.append(row[identity])
         moment = Moment(title, int(state.pictures), J, np.array(held, np.int64), others=state.others, **happened)
         return old.with_rows(fresh).with_moments((*old.moments, moment)[-MAX_MOMENTS:])
 
@@ -200,8 +201,8 @@ class MemoryTable:
     def with_moments(self, moments: tuple[Moment, ...]) -> MemoryTable:
         """With these moments instead, and the rows that one of them holds."""
         used = np.zeros(len(self.label), bool)
-        for one in moments:
-            used[one.held] = True
+        for moment in moments:
+            used[moment.held] = True
         if used.all():
             return replace(self, moments=moments)
         rows = np.flatnonzero(used)
@@ -256,7 +257,7 @@ class MemoryTable:
             for row in before.difference(here):
                 found[row]["left"] = last
             before = set(here)
-        return {row: RememberedView(**one) for row, one in found.items()}
+        return {row: RememberedView(**about) for row, about in found.items()}
 
 
 UNKNOWN = {
@@ -271,7 +272,7 @@ def _identities(
     label: np.ndarray, born: np.ndarray, view: np.ndarray, entropy: np.ndarray, feature: np.ndarray
 ) -> Iterator[tuple[int, int, int, float, bytes]]:
     """What tells each view from all others."""
-    return zip(label.tolist(), born.tolist(), view.tolist(), entropy.tolist(), (one.tobytes() for one in feature))
+    return zip(label.tolist(), born.tolist(), view.tolist(), entropy.tolist(), (vector.tobytes() for vector in feature))
 
 
 def _slots(k: np.ndarray) -> np.ndarray:
@@ -289,7 +290,7 @@ def without_pictures(state: CacheState, born: list[int]) -> CacheState:
         values = getattr(state, name)[np.arange(len(gone))[:, None], order]
         values[empty] = nothing
         found[name] = values
-    others = {name: without_pictures(one, born) for name, one in state.others.items()}
+    others = {name: without_pictures(other, born) for name, other in state.others.items()}
     return replace(state, count=state.count - gone.sum(1), others=others, **found)
 
 

@@ -92,16 +92,16 @@ def _read_array(source: Any) -> np.ndarray:
     except Exception as error:  # of a library that is not known here
         message = f"The numbers of the {type(source).__name__} cannot be read."
         raise PictureError(message, "Pass an array of numpy.") from error
-    one = array[0] if array.ndim == 4 and len(array) == 1 else array
-    if one.ndim == 3 and one.shape[2] not in _CHANNELS and one.shape[0] in (1, 3, 4):
-        one = np.moveaxis(one, 0, 2)
-    if one.ndim < 2 or one.ndim > 3 or one.shape[2:] not in ((), *((n,) for n in _CHANNELS)) or 0 in one.shape:
+    x = array[0] if array.ndim == 4 and len(array) == 1 else array
+    if x.ndim == 3 and x.shape[2] not in _CHANNELS and x.shape[0] in (1, 3, 4):
+        x = np.moveaxis(x, 0, 2)
+    if x.ndim < 2 or x.ndim > 3 or x.shape[2:] not in ((), *((n,) for n in _CHANNELS)) or 0 in x.shape:
         shape = " x ".join(map(str, array.shape)) or "a single number"
         raise PictureError(
             f"Expected one picture as an array of shape (H, W), (H, W, 3), (H, W, 4) or (3, H, W), got {shape}.",
             "Pass one picture, with its colours last.",
         )
-    return one
+    return x
 
 
 def array_picture(array: np.ndarray, notes: list[str]) -> Image.Image:

@@ -111,14 +111,14 @@ def png_bytes(pixels: np.ndarray) -> bytes:
 def _decoded(source: Source, notes: list[str]) -> Iterator[tuple[Image.Image, int]]:
     """A picture in memory, in the mode of the file, and its EXIF orientation; in the block every error is a
     :class:`PictureError`."""
-    given = read_source(source)
+    opened = read_source(source)
     with _DECODE_SLOTS:
         try:
-            if isinstance(given, np.ndarray):
-                _check_size(given.shape[1], given.shape[0])
-                image = array_picture(given, notes)
+            if isinstance(opened, np.ndarray):
+                _check_size(opened.shape[1], opened.shape[0])
+                image = array_picture(opened, notes)
             else:
-                image = given if isinstance(given, Image.Image) else _from_bytes(given, notes)
+                image = opened if isinstance(opened, Image.Image) else _from_bytes(opened, notes)
             _check_size(image.width, image.height, LARGEST_PICTURE // (2 if _takes_twice(image) else 1))
             if getattr(image, "is_animated", False):
                 image.seek(0)
@@ -135,7 +135,7 @@ def _decoded(source: Source, notes: list[str]) -> Iterator[tuple[Image.Image, in
         except PictureError:
             raise
         except Exception as error:  # decoders raise errors of any kind on malformed files
-            if isinstance(given, Image.Image) and not isinstance(error, MemoryError):
+            if isinstance(opened, Image.Image) and not isinstance(error, MemoryError):
                 message = "The PIL picture cannot be read: it is closed, or its file is damaged or cut off."
                 raise PictureError(message, "Open it again, and use it before it is closed.") from error
             raise _damaged(error) from error

@@ -100,4 +100,4 @@ def sample(key: str) -> Sample:
 
 def available() -> dict[str, Sample]:
     """The samples that can be loaded."""
-    return {key: one for key, one in SAMPLES.items() if one.path is not None}
+    return {key: row for key, row in SAMPLES.items() if row.path is not None}

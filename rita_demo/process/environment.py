@@ -118,10 +118,10 @@ def check(environ: Mapping[str, str] = os.environ) -> None:
 def markdown_table() -> str:
     """The variables as docs/deployment.md shows them."""
     rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    for name, one in VARIABLES.items():
-        default = one.shown or (f"`{one.default}`" if one.default else "none")
-        also = f". Where it is not set `{one.gradio}` counts" if one.gradio else ""
-        rows.append(f"| `{name}` | {one.kind} | {default} | {one.meaning}{also} |")
+    for name, variable in VARIABLES.items():
+        default = variable.shown or (f"`{variable.default}`" if variable.default else "none")
+        also = f". Where it is not set `{variable.gradio}` counts" if variable.gradio else ""
+        rows.append(f"| `{name}` | {variable.kind} | {default} | {variable.meaning}{also} |")
     return "\n".join(rows)
 
 

@@ -96,14 +96,14 @@ def _hash(content: bytes) -> str:
 
 
 def _code(file: Path) -> bytes:
-    return b"".join(one.read_bytes() for one in (file, *helper_files(file)))
+    return b"".join(path.read_bytes() for path in (file, *helper_files(file)))
 
 
 def _content(value: Any) -> bytes:
     """Bytes that are others when the value of a record is another."""
     if is_dataclass(value) and not isinstance(value, type):
-        fields = {name: one for name, one in vars(value).items() if name not in ("plugin", "digest")}
-        return b"".join(name.encode() + _content(one) for name, one in fields.items())
+        fields = {name: field for name, field in vars(value).items() if name not in ("plugin", "digest")}
+        return b"".join(name.encode() + _content(field) for name, field in fields.items())
     return _function_code(inspect.unwrap(value)) if callable(value) else repr(value).encode()
 
 
@@ -153,9 +153,9 @@ def _forget_others(file: Path) -> None:
     """Helpers of a file that were edited since they were imported, and those of that name in another folder, are imported
     anew."""
     helpers = helper_files(file)
-    for one in (file, *helpers):
+    for path in (file, *helpers):
         with suppress(OSError):  # compiled code counts as current where the edit has its second and its size
-            Path(cache_from_source(str(one))).unlink(missing_ok=True)
+            Path(cache_from_source(str(path))).unlink(missing_ok=True)
     for helper in helpers:
         name = ".".join(helper.relative_to(file.parent).with_suffix("").parts).removesuffix(".__init__")
         loaded, content = Path(getattr(sys.modules.get(name), "__file__", None) or ""), helper.read_bytes()

@@ -29,7 +29,7 @@ class SamePrompt:
 def same_prompts_warning(groups: tuple[SamePrompt, ...]) -> str:
     """A sentence on each group of names that the model cannot tell apart, three at most; "" for none."""
     more = [f"There are {len(groups) - 3} more such groups of names."] if len(groups) > 3 else []
-    return " ".join([*(one.sentence for one in groups[:3]), *more])
+    return " ".join([*(group.sentence for group in groups[:3]), *more])
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,9 @@ def _any(cells: Sequence[MeasuredCell], holds: Callable[[MeasuredCell], bool]) -
     return any(map(holds, cells)) if cells else None
 
 
-def _above(one: MeasuredCell, other: MeasuredCell) -> bool:
+def _above(cell: MeasuredCell, other: MeasuredCell) -> bool:
     """Whether an accuracy is larger than another, by more than chance."""
-    return one.low > other.accuracy and one.accuracy > 100 * wilson(other.accuracy * other.n / 100, other.n)[1]
+    return cell.low > other.accuracy and cell.accuracy > 100 * wilson(other.accuracy * other.n / 100, other.n)[1]
 
 
 def masking_sentence(signs: Sequence[bool | None]) -> str:

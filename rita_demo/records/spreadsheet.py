@@ -46,8 +46,8 @@ def read_columns(text: str, *columns: str) -> list[tuple[str, ...]] | None:
 def without_separator_line(text: str) -> tuple[str, str]:
     """The text without a first line such as ``sep=;``, and the separator that it says, else all ``SEPARATORS``."""
     text = text.lstrip("\ufeff")
-    said = _SEPARATOR_LINE.match(text)
-    return (text[said.end() :], said[1]) if said else (text, SEPARATORS)
+    line = _SEPARATOR_LINE.match(text)
+    return (text[line.end() :], line[1]) if line else (text, SEPARATORS)
 
 
 def text_of(cell: str) -> str:

@@ -26,8 +26,8 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._expect_request()
         if len(self.connections) > MAX_CONNECTIONS:
-            ours = (one for one in self.connections if isinstance(one, Connection))
-            longest = min(ours, key=lambda one: one._silent_since)
+            ours = (connection for connection in self.connections if isinstance(connection, Connection))
+            longest = min(ours, key=lambda connection: connection._silent_since)
             longest._stop_waiting()  # not chosen again
             longest.transport.close()
 

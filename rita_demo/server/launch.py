@@ -112,9 +112,9 @@ def health(is_serving: Callable[[], bool], failure: Callable[[], object] = lambd
     are served and their first run waits."""
 
     async def state(request: Request) -> JSONResponse:
-        said = "no queue" if not is_serving() else "no model" if failure() else "ok"
-        answer = {"status": said, "step_seconds": round(SHUTDOWN.step_seconds, 1)}
-        return JSONResponse(answer, 200 if said == "ok" else 503)
+        word = "no queue" if not is_serving() else "no model" if failure() else "ok"
+        answer = {"status": word, "step_seconds": round(SHUTDOWN.step_seconds, 1)}
+        return JSONResponse(answer, 200 if word == "ok" else 503)
 
     return Route(HEALTH, state)
 

@@ -131,7 +131,7 @@ def _load(module: nn.Module, found: list[StateDict], file: str) -> str:
         module.load_state_dict(found[0].tensors, strict=False)
     except Exception as error:  # the right names and sizes, and still values that cannot be copied
         raise BackboneError(f"{file} cannot be read as weights: its values cannot be copied.", _SAVE_HINT) from error
-    used, *others = [one.part or "the file itself" for one in found if one.fits]
+    used, *others = [state.part or "the file itself" for state in found if state.fits]
     rest = f"those of {used} are used, not those of {', '.join(others)}: save others alone to use them."
     return f"Of the weights in {file} {rest}" if others else ""
 
@@ -149,7 +149,7 @@ def _find(
             unexpected = [key for key in named if key not in wanted and key not in allowed]
             other_size = [key for key in wanted if key in named and wanted[key].shape != named[key].shape]
             found.append(StateDict(f"{part}.{start}".strip("."), named, whole, missing, unexpected, other_size))
-    return sorted(found, key=lambda one: one.rank)  # those of one rank as in the file
+    return sorted(found, key=lambda state: state.rank)  # those of one rank as in the file
 
 
 def _dicts_of_tensors(content: Any, part: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Tensor]]]:
@@ -178,7 +178,7 @@ def _named_as(wanted: dict[str, Tensor], tensors: dict[str, Tensor]) -> Iterator
         parts = key.split(".")
         for n in range(len(parts)):
             if (name := ".".join(parts[n:])) in wanted:
-                models.setdefault("".join(f"{one}." for one in parts[:n]), {})[name] = value
+                models.setdefault("".join(f"{part}." for part in parts[:n]), {})[name] = value
     whole = [start for start, own in models.items() if len(own) == len(wanted)]
     starts = whole or sorted(models, key=lambda start: (-len(models[start]), len(start)))[:1] or [""]
     homes = {key: max(filter(key.startswith, starts), key=len, default=None) for key in named}

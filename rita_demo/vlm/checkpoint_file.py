@@ -101,8 +101,8 @@ def _other_kind(path: Path, head: bytes) -> tuple[str, str] | None:
 
 
 def _read_error(error: Exception, path: Path) -> BackboneError:
-    said = str(error)
-    if found := _OBJECT.search(said):
+    text = str(error)
+    if found := _OBJECT.search(text):
         name = next(filter(None, found.groups()))
         return BackboneError(
             f"{path.name} is not plain weights: it holds a program or objects ({name[:60]}), and is not opened.",
@@ -110,7 +110,7 @@ def _read_error(error: Exception, path: Path) -> BackboneError:
         )
     if isinstance(error, MemoryError):
         return _unreadable(path, "the memory does not suffice", "")
-    if isinstance(error, SafetensorError) and "ncomplete" in said:
+    if isinstance(error, SafetensorError) and "ncomplete" in text:
         return _unreadable(path, "it is cut off")
     hint = "Download it again, or save it again with torch.save, without pickle_protocol."
     return _unreadable(path, "it is damaged, or another kind of file", hint)

@@ -84,16 +84,16 @@ def _reason(error: Exception, done: int, total: int) -> str:
     causes: list[BaseException] = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)
-    if any(isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT) for one in causes):
+    if any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in causes):
         return "the disk of the model cache is full; HF_HOME may name a folder on another one"
-    if "FileMetadataError" in {type(one).__name__ for one in causes}:
+    if "FileMetadataError" in {type(cause).__name__ for cause in causes}:
         return (
             "what answers is not a model hub, but perhaps the web page of a proxy or of a network that asks to log in; "
             "HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror"
         )
-    if any("Consistency check failed" in str(one) for one in causes):
+    if any("Consistency check failed" in str(cause) for cause in causes):
         return "what arrived has another size, and may be the web page of a proxy. It was deleted"
     if done:
         return f"the connection broke after {done / 1e6:.0f} of {total / 1e6:.0f} MB, several times"
-    codes = (getattr(getattr(one, "response", None), "status_code", 0) for one in causes)
+    codes = (getattr(getattr(cause, "response", None), "status_code", 0) for cause in causes)
     return next((f"the hub answers {code}" for code in codes if code), "the hub cannot be reached")

@@ -45,13 +45,13 @@ class InitialGraph:
 
     def mark_as_used(self, device: torch.device) -> None:
         """The vocabularies that were used before the last ones free their memory."""
-        others = [(one, owner) for one in InitialGraph.used if (owner := one()) not in (None, self)]
+        others = [(reference, owner) for reference in InitialGraph.used if (owner := reference()) not in (None, self)]
         freed = max(len(others) + 1 - KEPT.get(device.type, 1), 0)
         for _, owner in others[:freed]:
             if owner is not None:
                 owner.graphs.clear()
                 owner.recorded.clear()
-        InitialGraph.used = [*(one for one, _ in others[freed:]), weakref.ref(self)]
+        InitialGraph.used = [*(reference for reference, _ in others[freed:]), weakref.ref(self)]
 
 
 class _Kept(torch.autograd.Function):

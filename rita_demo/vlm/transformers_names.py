@@ -44,7 +44,7 @@ def open_clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
             continue
         kind, transposed = name.rpartition(".")[2], name.endswith(_TRANSPOSED)
         if ".self_attn.q_proj." in name:
-            parts = [weights[name.replace("q_proj", f"{one}_proj")] for one in "qkv"]
+            parts = [weights[name.replace("q_proj", f"{letter}_proj")] for letter in "qkv"]
             name, tensor = name.replace(f"self_attn.q_proj.{kind}", f"attn.in_proj_{kind}"), torch.cat(parts)
         for theirs, ours in NAMES.items():
             name = name.replace(theirs, ours)
