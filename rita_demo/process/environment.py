@@ -1,7 +1,6 @@
 """What the process finds around it: its environment variables, the proxies that they name, a browser, a graphics card.
 
-Each variable is read and checked here, and nowhere else. ``docs/deployment.md`` shows :func:`markdown_table`; a test
-compares the two.
+Each variable is read and checked here, and nowhere else.
 """
 
 import os
@@ -28,16 +27,12 @@ GRAPHICS_CARDS = Path("/proc/driver/nvidia/gpus")  # of NVIDIA's driver: a folde
 
 @dataclass(frozen=True)
 class Variable:
-    """``kind`` and ``meaning``: columns of the table. ``default``: its value where it is not set, or empty, and
-    ``shown``: how the table names it. ``parse``: text -> value; raises ValueError with the end of a sentence. ``gradio``:
-    Gradio's own variable, which counts where this one is not set."""
+    """``default``: its value where it is not set, or empty. ``parse``: text -> value; raises ValueError with the end of a
+    sentence. ``gradio``: Gradio's own variable, which counts where this one is not set."""
 
-    kind: str
-    default: Any
-    meaning: str
+    default: Any = None
     parse: Callable[[str], Any] = str
     gradio: str = ""
-    shown: str = ""
 
 
 def _boolean(text: str) -> bool:
@@ -72,28 +67,19 @@ def _accounts(text: str) -> Accounts:
     return tuple(accounts.items())
 
 
+#: docs/deployment.md says what they mean.
 VARIABLES: dict[str, Variable] = {
-    "RITA_BACKBONE": Variable("model", "embedded", "at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`"),
-    "RITA_DEVICE": Variable("device", None, "`cpu`, `cuda`, `cuda:1` or `mps`", shown="the fastest"),
-    "RITA_HOST": Variable(
-        "address", "127.0.0.1", "where to listen; `0.0.0.0` lets others in", str, "GRADIO_SERVER_NAME"
-    ),
-    "RITA_PORT": Variable("1 to 65535", 7860, "the port", _integer(1, 65535), "GRADIO_SERVER_PORT"),
-    "RITA_DATA": Variable("folder", Path("data"), "the datasets; downloaded ones are stored here", Path),
-    "RITA_RUNS": Variable("folder", Path("runs"), "the runs that the page writes and opens", Path),
-    "RITA_AUTH": Variable(
-        "accounts", (), "`user:password[,user2:password2]`; without them everybody sees the page", _accounts
-    ),
-    "RITA_GRACE": Variable("0 to 600", 5, "seconds for running events after SIGTERM or SIGINT", _integer(0, 600)),
-    "RITA_DEBUG": Variable(
-        "0 or 1",
-        False,
-        "errors in full, messages included: they may contain what a visitor typed",
-        _boolean,
-        shown="`0`",
-    ),
-    "RITA_BROWSER": Variable("file", None, "the Chromium of printed figures, tests and `bench`", shown="searched"),
-    "RITA_URL": Variable("address", None, "a running page that the browser tests use instead of starting one"),
+    "RITA_BACKBONE": Variable("embedded"),
+    "RITA_DEVICE": Variable(),
+    "RITA_HOST": Variable("127.0.0.1", gradio="GRADIO_SERVER_NAME"),
+    "RITA_PORT": Variable(7860, _integer(1, 65535), "GRADIO_SERVER_PORT"),
+    "RITA_DATA": Variable(Path("data"), Path),
+    "RITA_RUNS": Variable(Path("runs"), Path),
+    "RITA_AUTH": Variable((), _accounts),
+    "RITA_GRACE": Variable(5, _integer(0, 600)),
+    "RITA_DEBUG": Variable(False, _boolean),
+    "RITA_BROWSER": Variable(),
+    "RITA_URL": Variable(),  # a running page that the browser tests use instead of starting one
 }
 
 
@@ -113,16 +99,6 @@ def check(environ: Mapping[str, str] = os.environ) -> None:
     """Read all variables before the model is loaded. Raises SettingError: the first value that is not allowed."""
     for name in VARIABLES:
         value(name, environ)
-
-
-def markdown_table() -> str:
-    """The variables as docs/deployment.md shows them."""
-    rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    for name, variable in VARIABLES.items():
-        default = variable.shown or (f"`{variable.default}`" if variable.default else "none")
-        also = f". Where it is not set `{variable.gradio}` counts" if variable.gradio else ""
-        rows.append(f"| `{name}` | {variable.kind} | {default} | {variable.meaning}{also} |")
-    return "\n".join(rows)
 
 
 def data_folder() -> Path | None:

@@ -9,20 +9,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 
 import rita_demo
 from rita_demo.method.sinkhorn_newton import solve
 from rita_demo.process import cpu_threads, torch_state
-from rita_demo.process.generators import run_to_end
 from rita_demo.process.torch_state import in_plain_torch, plain_torch
-from rita_demo.records import Picture
 from rita_demo.records.errors import BackboneError
-from rita_demo.settings import RECOMMENDED
 from tests.live_server import ROOT
-from tests.toy_model import SIDE, ToyEngine
+from tests.toy_model import ToyEngine
 
 State = tuple[bool, bool, bool, str]
 PLAIN: State = (True, False, False, "cpu")
@@ -70,25 +66,6 @@ def test_a_generator_has_plain_torch_in_every_step_and_its_caller_never(mode) ->
             next(running)
         assert end.value.value == PLAIN
         assert state() == before
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_an_attack_that_goes_on_in_another_state_of_torch_leaves_that_state_at_every_step(mode) -> None:
-    engine, settings = ToyEngine(), RECOMMENDED.replace(steps=4, attack="pgd")
-    picture = Picture(np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8), "noise")
-    prompts = engine.encode_classes(["motorbike", "crab"], settings)
-    expected = engine.attack(picture, prompts, settings, 0)
-    steps = engine.attack_steps(picture, prompts, settings, 0)
-    next(steps)
-    assert state() == PLAIN
-    with mode():
-        before = state()
-        next(steps)
-        assert state() == before
-    found = run_to_end(steps)
-    assert state() == PLAIN
-    assert (found.frames == expected.frames).all()
-    assert (found.loss == expected.loss).all()
 
 
 @pytest.mark.parametrize("part", ["matmul", "conv"])
