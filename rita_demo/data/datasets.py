@@ -74,7 +74,7 @@ def paper_settings(dataset: str, backbone: str = "") -> dict[str, JsonValue]:
     if dataset not in DATASETS:
         return {}
     row, architecture = DATASETS[dataset], backbone.replace("/", "-")
-    towers = (own for tower, own in row.paper_by_tower.items() if architecture.startswith(tower))
+    towers = (settings for tower, settings in row.paper_by_tower.items() if architecture.startswith(tower))
     return {**row.paper_settings, **next(towers, {})}
 
 
@@ -106,7 +106,7 @@ def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple
 
     Raises DataError: the root is not a folder."""
     root = None if data_root is None else _root(data_root)
-    rows, known = list[DatasetStatus](), {dataset.folder for dataset in DATASETS.values()}
+    rows, named = list[DatasetStatus](), {dataset.folder for dataset in DATASETS.values()}
     for name, dataset in DATASETS.items():
         home = root_of(name, root)
         try:
@@ -121,11 +121,11 @@ def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple
         folders = () if root is None else read_folder(root).folders
     except OSError as error:
         raise DataError(f"The data folder {str(root)[:200]!r} cannot be read.", "Check its permissions.") from error
-    for folder in (root / name for name in folders if root and name not in known):
-        if (found := read_folder_set(folder)).rows:
+    for folder in (root / name for name in folders if root and name not in named):
+        if (folder_set := read_folder_set(folder)).rows:
             title = "a folder per class"
             try:
-                listing = _folder_listing(folder, found)
+                listing = _folder_listing(folder, folder_set)
                 counts = f"{len(listing.names)} classes; splits: {listing.splits_text}."
                 sentence = " ".join(filter(None, (counts, listing.origin, listing.names_warning)))
                 rows.append(DatasetStatus(folder.name, title, True, sentence, skipped=skipped_text(listing.skipped)))
@@ -245,8 +245,8 @@ def unknown_dataset(name: str, root: Path, ending: str = "") -> DataError:
     folders = set[str]()
     with suppress(OSError):
         folders = {*read_folder(root).folders} - {dataset.folder for dataset in DATASETS.values()}
-    known = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
-    hint = did_you_mean(word, [*DATASETS, *sorted(folders)], known, near)
+    datasets = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
+    hint = did_you_mean(word, [*DATASETS, *sorted(folders)], datasets, near)
     return DataError(f"There is no dataset and no folder {name[:200]!r}.", hint)
 
 
@@ -281,13 +281,13 @@ def _read(dataset: Dataset, root: Path) -> Listing:
     return replace(listing, home=folder / dataset.pictures, splits_text=", ".join(listing.splits))
 
 
-def _folder_listing(folder: Path, found: FolderSet) -> Listing:
+def _folder_listing(folder: Path, tree: FolderSet) -> Listing:
     """A folder per class, with what its classes are called."""
-    if not found.rows:
+    if not tree.rows:
         message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them"
-        single = "".join(f"; it holds one: {c[:60]!r}" for c in found.classes)
-        raise DataError(f"{message}{single}.", skipped_text(found.skipped))
-    named = name_classes(folder, found.classes)
-    skipped = tuple(skip for skip in found.skipped if skip != (Skip.NO_PICTURE, named.file))
+        single = "".join(f"; it holds one: {c[:60]!r}" for c in tree.classes)
+        raise DataError(f"{message}{single}.", skipped_text(tree.skipped))
+    named = name_classes(folder, tree.classes)
+    skipped = tuple(skip for skip in tree.skipped if skip != (Skip.NO_PICTURE, named.file))
     names = tuple(named.names.values())
-    return Listing(names, found.rows, skipped, folder, found.classes, found.splits_text, named.origin, named.warning)
+    return Listing(names, tree.rows, skipped, folder, tree.classes, tree.splits_text, named.origin, named.warning)

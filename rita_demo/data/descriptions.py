@@ -71,12 +71,12 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         message = f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}."
         raise DataError(message, "Add them to the file, or use descriptions=none.")
-    found = tuple(table[_folded(name)] for name in names)
-    for name, rows in zip(names, found):
+    sentences = tuple(table[_folded(name)] for name in names)
+    for name, rows in zip(names, sentences):
         if len(rows) > MOST_SENTENCES:
             message = f"The class {name[:60]!r} has {len(rows)} sentences; at most {MOST_SENTENCES} are used."
             raise DataError(message, "Leave some out.")
-    return found
+    return sentences
 
 
 def _by_folded_name(*sources: str) -> dict[str, tuple[str, ...]]:
@@ -123,7 +123,7 @@ def _sentences(name: str, rows: JsonValue) -> tuple[str, ...]:
         raise DataError("A class name in the descriptions is empty.", _FORM_HINT)
     if not isinstance(rows, list) or not rows:
         raise DataError(f"The class {name[:60]!r} needs a list of sentences; got {short_repr(rows)}.", _FORM_HINT)
-    found = list[str]()
+    sentences = list[str]()
     for row in rows:
         if not isinstance(row, str) or not row.strip():
             raise DataError(f"A sentence of {name[:60]!r} is {short_repr(row)}; expected text.", _FORM_HINT)
@@ -133,5 +133,5 @@ def _sentences(name: str, rows: JsonValue) -> tuple[str, ...]:
             limit = f"at most {LONGEST_SENTENCE} are allowed"
             message = f"A sentence of {name[:60]!r} has {len(row)} characters; {limit}."
             raise DataError(message, "Shorten it, or split it in two.")
-        found.append(row.strip())
-    return tuple(dict.fromkeys(found))
+        sentences.append(row.strip())
+    return tuple(dict.fromkeys(sentences))

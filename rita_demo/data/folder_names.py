@@ -60,13 +60,13 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
             origin = f"The class names are those of {path.name} beside the folder."
             return FolderNames(_unique(names, path.name), origin)
     table = wordnet_names() if any(map(_WORDNET.fullmatch, classes)) else {}
-    if known := {c: table[c] for c in classes if c in table}:
+    if in_imagenet := {c: table[c] for c in classes if c in table}:
         hint = f"Write other names into a file {folder.name}/{NAMES_FILE}, with a line per class folder."
-        names = _unique({c: known.get(c, c) for c in classes}, f"{where}, with ImageNet's names,", hint)
+        names = _unique({c: in_imagenet.get(c, c) for c in classes}, f"{where}, with ImageNet's names,", hint)
         some = "1 class folder is a WordNet number and gets its name"
-        if len(known) > 1:
-            some = f"{len(known)} class folders are WordNet numbers and get their names"
-        warning = f"{some} in ImageNet: {_pairs(names, known)}. {_without_names(folder, classes, known)}"
+        if len(in_imagenet) > 1:
+            some = f"{len(in_imagenet)} class folders are WordNet numbers and get their names"
+        warning = f"{some} in ImageNet: {_pairs(names, in_imagenet)}. {_without_names(folder, classes, in_imagenet)}"
         return FolderNames(names, warning=warning.rstrip())
     indexed = _without_index(classes)
     if indexed and len({name.casefold() for name in indexed.values()}) == len(classes):
@@ -86,9 +86,9 @@ def _pairs(names: Mapping[str, str], some: Collection[str]) -> str:
     return join_names([f"{c} is {name}" for c, name in names.items() if c in some], MAX_NAMED)
 
 
-def _without_names(folder: Path, classes: Sequence[str], known: Collection[str]) -> str:
-    """A sentence on the class folders that have no name and are not ``known``."""
-    if not (nameless := [c for c in _nameless(classes) if c not in known]):
+def _without_names(folder: Path, classes: Sequence[str], named: Collection[str]) -> str:
+    """A sentence on the class folders that have no name and are not ``named``."""
+    if not (nameless := [c for c in _nameless(classes) if c not in named]):
         return ""
     numbers = all(word in _KINDS or _WORDNET.fullmatch(c) for c, word in _numbered(nameless).items())
     what = f"{len(nameless)} class folders {'have a number and no name' if numbers else 'differ by a number alone'}"
@@ -115,14 +115,14 @@ def _numbered(classes: Sequence[str]) -> dict[str, str]:
 def _without_index(classes: Sequence[str]) -> dict[str, str]:
     """The names of class folders without the number in front, where all have one and it counts the classes: with a dot
     behind, with zeros in front, or 1, 2, 3. Others ("5_dollars") are a part of the name; then nothing."""
-    found = {c: match for c in classes if (match := _INDEXED.fullmatch(c))}
-    numbers = [match[1] for match in found.values()]
-    if len(found) < len(classes) or len({number.lstrip("0") for number in numbers}) < len(classes):
+    matches = {c: match for c in classes if (match := _INDEXED.fullmatch(c))}
+    numbers = [match[1] for match in matches.values()]
+    if len(matches) < len(classes) or len({number.lstrip("0") for number in numbers}) < len(classes):
         return {}
-    dots = all(match[2].startswith(".") for match in found.values())
+    dots = all(match[2].startswith(".") for match in matches.values())
     zeros = len(set(map(len, numbers))) == 1 and any(number.startswith("0") and len(number) > 1 for number in numbers)
     counted = ({str(i + first) for i in range(len(classes))} for first in (0, 1))
-    return {c: match[3] for c, match in found.items()} if dots or zeros or set(numbers) in counted else {}
+    return {c: match[3] for c, match in matches.items()} if dots or zeros or set(numbers) in counted else {}
 
 
 # --- files of names
@@ -130,12 +130,12 @@ def _files(folder: Path, classes: Sequence[str]) -> list[Path]:
     """What may be a file of names in a folder: ``classnames.txt`` first, then JSON files that are called after names, or
     after classes where these have numbers."""
     try:
-        found = sorted(name for name in os.listdir(folder) if not is_leftover(name))
+        files = sorted(name for name in os.listdir(folder) if not is_leftover(name))
     except OSError:
         return []
-    texts = [name for name in found if name.lower() == NAMES_FILE]
+    texts = [name for name in files if name.lower() == NAMES_FILE]
     words = "name|class|label" if _nameless(classes) else "name"
-    return [folder / name for name in (*texts, *(n for n in found if re.fullmatch(rf".*({words}).*\.json", n.lower())))]
+    return [folder / name for name in (*texts, *(n for n in files if re.fullmatch(rf".*({words}).*\.json", n.lower())))]
 
 
 def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str]:
@@ -150,11 +150,11 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
     names, texts = _by_class(pairs, classes), set(map(_folded, lines))
     if twice := [c for c, name in pairs if name != names.get(c, name)]:
         raise DataError(f"{place} has two names for the class folder {twice[0][:60]!r}.", "Leave one of them there.")
-    own = {c: c for c in classes if c not in names and _folded(c) in texts}
+    same = {c: c for c in classes if c not in names and _folded(c) in texts}
     other = is_json and "name" not in path.stem.lower() and len(set(names.values())) < len(classes)
-    if other or (not names and (is_json or len(own) == len(classes))):
+    if other or (not names and (is_json or len(same) == len(classes))):
         return {}
-    named = names | own
+    named = names | same
     if missing := [c for c in classes if c not in named]:
         if not named and len(lines) == len(classes):  # a name per line, in the order of the class folders
             numbers = _numbers(classes)
@@ -193,8 +193,8 @@ def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[
 def _by_class(pairs: Sequence[tuple[str, str]], classes: Sequence[str]) -> dict[str, str]:
     """Class folder -> name, in the order of the class folders. A key is the folder or its number."""
     find, exact = _finder(classes), dict(reversed(pairs))
-    found = {find(key): name for key, name in reversed(pairs)} | {c: exact[c] for c in classes if c in exact}
-    return {c: found[c] for c in classes if c in found}
+    names = {find(key): name for key, name in reversed(pairs)} | {c: exact[c] for c in classes if c in exact}
+    return {c: names[c] for c in classes if c in names}
 
 
 def _finder(classes: Sequence[str]) -> Callable[[str], str]:

@@ -126,8 +126,8 @@ def skipped_below(place: str, skipped: Skipped) -> Skipped:
 
 def skipped_text(skipped: Iterable[tuple[Skip, str]]) -> str:
     """One sentence for each kind of what is skipped, with the first names; "" for nothing."""
-    found = tuple(skipped)
-    groups = {why.value: [name for reason, name in found if reason is why] for why in Skip}
+    pairs = tuple(skipped)
+    groups = {why.value: [name for reason, name in pairs if reason is why] for why in Skip}
     return " ".join(f"{why} ({len(names)}): {join_names(names, MAX_NAMED)}." for why, names in groups.items() if names)
 
 
@@ -202,7 +202,7 @@ def read_folder_set(folder: Path) -> FolderSet:
                 splits[split] = place, inside
     several = [inside.pictures.keys() for _, inside in splits.values() if len(inside.pictures) >= FEWEST_CLASSES]
     if shared := set().union(*several):
-        splits = {split: found for split, found in splits.items() if shared & found[1].pictures.keys()}
+        splits = {split: pair for split, pair in splits.items() if shared & pair[1].pictures.keys()}
     whole, classes = classes_in(folder), {name for _, inside in splits.values() for name in inside.pictures}
     # a class that is called like a split, with a folder inside, is no split
     if several or len(classes) > len(whole.pictures):

@@ -140,13 +140,13 @@ class MemoryTable:
             kept = self.undo()
         boxes = run.attacked.encoded_views.views.boxes.tolist()
         truth = names[run.label] if run.label_given else ""
-        known = {"picture": title, "truth": truth, "file": title, "attacked": run.attack is not None}
+        about_picture = {"picture": title, "truth": truth, "file": title, "attacked": run.attack is not None}
 
         def about(view: int) -> dict[str, Any]:
-            one: dict[str, Any] = {**known, "box": tuple(boxes[view])}
+            about_view: dict[str, Any] = {**about_picture, "box": tuple(boxes[view])}
             if crops is not None and view < len(crops):
-                one |= {"thumbnail": small_crop(crops[view]), "has_thumbnail": True}
-            return one
+                about_view |= {"thumbnail": small_crop(crops[view]), "has_thumbnail": True}
+            return about_view
 
         if picture_key and any(moment.picture_key == picture_key for moment in kept.moments):
             title = f"{title}, again (its earlier views were taken out)"
@@ -191,12 +191,12 @@ class MemoryTable:
 
     def with_rows(self, rows: Sequence[Mapping[str, Any]]) -> MemoryTable:
         """With more views; of the columns that a row does not have nothing is known."""
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name, column in self.columns.items() if rows else ():
             more = [row[name] if name in row else UNKNOWN[name] for row in rows]
             array = isinstance(column, np.ndarray)
-            found[name] = np.concatenate([column, np.asarray(more, column.dtype)]) if array else (*column, *more)
-        return replace(self, **found)
+            columns[name] = np.concatenate([column, np.asarray(more, column.dtype)]) if array else (*column, *more)
+        return replace(self, **columns)
 
     def with_moments(self, moments: tuple[Moment, ...]) -> MemoryTable:
         """With these moments instead, and the rows that one of them holds."""
@@ -223,11 +223,11 @@ class MemoryTable:
 
     def views(self) -> dict[int, RememberedView]:
         """Row -> its view, in the order of entering, and what became of it, as :func:`rita_demo.stored_views` lists it."""
-        found, before = dict[int, dict[str, Any]](), set[int]()
+        views, before = dict[int, dict[str, Any]](), set[int]()
 
         def add(row: int, slot: int, gone: int | None = None) -> None:
-            known = {
-                "id": len(found),
+            view = {
+                "id": len(views),
                 "picture": int(self.born[row]),
                 "name": self.file[row] or self.picture[row],
                 "truth": self.names.index(self.truth[row]) if self.truth[row] in self.names else -1,
@@ -238,26 +238,26 @@ class MemoryTable:
                 "entropy": float(self.entropy[row]),
             }
             if gone is not None:
-                known |= {"replaced": found[gone]["id"], "gain": found[gone]["entropy"] - known["entropy"]}
-                found[gone]["replaced_by"] = known["id"]
-            found[row] = known
+                view |= {"replaced": views[gone]["id"], "gain": views[gone]["entropy"] - view["entropy"]}
+                views[gone]["replaced_by"] = view["id"]
+            views[row] = view
 
         for t, moment in enumerate(self.moments):
             last, here = moment.pictures - 1, {row: slot for _, slot, row in self.held(t)}
             for event in moment.events:
                 gone = self.find(t - 1, event.label, event.replaced_born, event.replaced_entropy) if t else None
                 row = self.find(t, event.label, last, event.entropy, event.view)
-                if row is not None and row not in found:  # None: the file that it was imported from was changed
+                if row is not None and row not in views:  # None: the file that it was imported from was changed
                     add(row, event.slot, gone)
             for row, slot in here.items():  # of an import, or from before the first moment
-                if row not in found:
+                if row not in views:
                     add(row, slot)
                 if row not in before:  # again where an import brings it back
-                    found[row] |= {"left": None, "replaced_by": None}
+                    views[row] |= {"left": None, "replaced_by": None}
             for row in before.difference(here):
-                found[row]["left"] = last
+                views[row]["left"] = last
             before = set(here)
-        return {row: RememberedView(**about) for row, about in found.items()}
+        return {row: RememberedView(**about) for row, about in views.items()}
 
 
 UNKNOWN = {
@@ -285,13 +285,13 @@ def without_pictures(state: CacheState, born: list[int]) -> CacheState:
     gone = np.isin(state.born, born) & (state.born >= 0)
     order = np.argsort(gone, axis=1, kind="stable")
     empty = np.take_along_axis(gone, order, 1)
-    found = {}
+    columns = {}
     for name, nothing in (("features", 0), ("entropy", np.inf), ("born", -1), ("view", -1)):
         values = getattr(state, name)[np.arange(len(gone))[:, None], order]
         values[empty] = nothing
-        found[name] = values
+        columns[name] = values
     others = {name: without_pictures(other, born) for name, other in state.others.items()}
-    return replace(state, count=state.count - gone.sum(1), others=others, **found)
+    return replace(state, count=state.count - gone.sum(1), others=others, **columns)
 
 
 def small_crop(pixels: np.ndarray, box: tuple[float, ...] = (0, 0, 1, 1)) -> np.ndarray:

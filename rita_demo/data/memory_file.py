@@ -69,9 +69,9 @@ def unpack(
     other = f"This memory belongs to another model ({theirs[:60]}); in use is {model}."
     require(theirs == model, other, "Choose that model first, then run a picture.")
     if class_prompts is None:
-        own = 2 <= len(table.names) <= MOST_NAMES and max(map(len, table.names)) <= MAX_TEXT
-        own = own and table.key == class_prompts_key(model, table.names)
-        require(own, "This memory was changed: it belongs to other class names than it says.")
+        unchanged = 2 <= len(table.names) <= MOST_NAMES and max(map(len, table.names)) <= MAX_TEXT
+        unchanged = unchanged and table.key == class_prompts_key(model, table.names)
+        require(unchanged, "This memory was changed: it belongs to other class names than it says.")
     else:
         same = (table.names, table.key) == (class_prompts.names, class_prompts.key)
         require(same, _differing_names(table.names, class_prompts.names), "Ask about the memory's own class names.")

@@ -45,10 +45,10 @@ class Sample:
         package, folder = self.place
         home = ASSETS
         if package:
-            found = importlib.util.find_spec(package)  # finds it without importing it
-            if found is None or found.origin is None:
+            module = importlib.util.find_spec(package)  # finds it without importing it
+            if module is None or module.origin is None:
                 return None
-            home = Path(found.origin).parent
+            home = Path(module.origin).parent
         path = home / folder / self.file
         return path if path.is_file() else None
 

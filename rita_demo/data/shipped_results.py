@@ -62,12 +62,12 @@ def ladder_rows() -> tuple[LadderRow, ...]:
     return read_records(LADDER, LadderRow, "tools.story.ladder")
 
 
-def write_records(path: Path, found: Sequence[R]) -> None:
+def write_records(path: Path, records: Sequence[R]) -> None:
     """Write records of one type, at least one, as :func:`read_records` reads them."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow([field.name for field in fields(found[0])])
-        table.writerows(astuple(record) for record in found)
+        table.writerow([field.name for field in fields(records[0])])
+        table.writerows(astuple(record) for record in records)
 
 
 def read_records(path: Path, record: type[R], source: str) -> tuple[R, ...]:

@@ -57,8 +57,8 @@ class Listing:
 
 def split_folders(folder: Path, pictures: str, listing: str) -> Listing:
     """No list: a folder per class below a folder per split."""
-    found = read_folder_set(folder / pictures)
-    return Listing(check_unique(found.classes, folder.name), found.rows, found.skipped)
+    folder_set = read_folder_set(folder / pictures)
+    return Listing(check_unique(folder_set.classes, folder.name), folder_set.rows, folder_set.skipped)
 
 
 def split_file(folder: Path, pictures: str, listing: str) -> Listing:
@@ -161,19 +161,19 @@ def class_folders(
             raise _line_error(where, number, "a new WordNet number and a class name, as in 'n01440764 tench'", line)
         called[wnid] = name
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
-    found, skipped = dict[str, list[tuple[str, str]]](), Skipped()
+    files, skipped = dict[str, list[tuple[str, str]]](), Skipped()
     for split, place in splits.items():
         if split == "test" or (folder / pictures / place).is_dir():
-            found[split], beside = _pictures(folder, Path(pictures) / place, class_of, listing)
+            files[split], beside = _pictures(folder, Path(pictures) / place, class_of, listing)
             skipped += skipped_below("" if place == "." else place, beside)
-    here = {wnid for rows in found.values() for _, wnid in rows}
+    here = {wnid for rows in files.values() for _, wnid in rows}
     asked = {wnid: called[wnid] for wnid in (sorted(here) if subset else called)}
     label = {wnid: index for index, wnid in enumerate(asked)}
     often = Counter(asked.values())
     names = (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in asked.items())
     return Listing(
         check_unique(names, where),
-        {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
+        {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in files.items()},
         skipped,
     )
 
@@ -193,11 +193,11 @@ def _pictures(
         if name not in class_of:
             message = f"The folder {here}/{name[:80]} belongs to no class of {folder.name}/{listing}."
             raise DataError(message, "Complete the list, or move the folder elsewhere.")
-    found = [(f"{name}/{file}", class_of[name]) for name, files in classes.pictures.items() for file in files]
-    if not found:
+    pictures = [(f"{name}/{file}", class_of[name]) for name, files in classes.pictures.items() for file in files]
+    if not pictures:
         message = f"{here} should hold a folder of pictures per class; it holds none."
         raise DataError(message, "Laid out as CoOp describes, every picture lies in its class's folder.")
-    return found, classes.skipped
+    return pictures, classes.skipped
 
 
 def check_unique(names: Iterable[str], where: str, hint: str = RENAME_HINT) -> tuple[str, ...]:

@@ -66,8 +66,8 @@ def resolve_hand_prompt(asked: str, dataset: str) -> str:
     Raises SettingError: ``dataset``, and CoOp has no prompt for it."""
     if asked == "dataset":
         if dataset not in DATASETS:
-            known = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
-            message = f"There is no sentence for the folder {dataset[:60]!r}: {known}"
+            datasets = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
+            message = f"There is no sentence for the folder {dataset[:60]!r}: {datasets}"
             raise SettingError(message, "Write it yourself: --set hand_prompt='a photo of a {}.'.")
         asked = DATASETS[dataset].template
     return "photo" if asked == DEFAULT_PROMPT_TEMPLATE else asked
@@ -153,8 +153,8 @@ def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
 def _entries(text: str) -> list[str]:
     if not re.search("[,;]", text):  # cells that were copied from a spreadsheet
         text = text.replace("\t", "\n")
-    found = (match.groups() for match in _ENTRY.finditer(text))
-    return [plain if quoted is None else quoted.replace('""', '"') for quoted, plain in found]
+    entries = (match.groups() for match in _ENTRY.finditer(text))
+    return [plain if quoted is None else quoted.replace('""', '"') for quoted, plain in entries]
 
 
 def _folded(name: str) -> str:

@@ -117,7 +117,7 @@ def on_recording_stream(device: torch.device) -> Iterator[None]:
     torch.cuda.current_stream().wait_stream(stream)
 
 
-def same_numbers(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
+def same_numbers(tensors: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
     """Whether tensors agree to :data:`TOLERANCE` of the largest number of each; NaN equals NaN. A prompt update moves a
     context by a sign, which another order of additions can turn where the gradient is nearly zero."""
 
@@ -125,7 +125,7 @@ def same_numbers(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
         limit = 1e-4 + TOLERANCE * float(y.nan_to_num().abs().max()) if y.numel() else 0.0
         return torch.allclose(x, y, rtol=0, atol=limit, equal_nan=True)
 
-    return len(found) == len(expected) and all(map(agree, found, expected))
+    return len(tensors) == len(expected) and all(map(agree, tensors, expected))
 
 
 def _detached(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

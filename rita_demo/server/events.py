@@ -38,7 +38,7 @@ def checked_event(app: Any, path: str, body: bytes, most: int) -> bytes:
         raise Refusal(413, TOO_MANY_VALUES.format(most))
     text = body.decode()
     if "\\ud" in text.lower():
-        text = _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
+        text = _ESCAPE.sub(lambda match: r"\ufffd" if match["half"] else match[0], text)
     event = json.loads(text)
     if not isinstance(event, dict):
         raise ValueError("no object")
@@ -63,11 +63,11 @@ def checked_event(app: Any, path: str, body: bytes, most: int) -> bytes:
 
 def _check_call(app: Any, name: str, event: dict[str, JsonValue]) -> None:
     """Raises Refusal: the page has no such endpoint, or the endpoint no such input."""
-    known = {event.api_name: event for event in app.get_blocks().fns.values() if event.api_visibility == "public"}
-    if name not in known:
-        hint = did_you_mean(name, known, f"Endpoints: {', '.join(known)}.")
+    endpoints = {event.api_name: event for event in app.get_blocks().fns.values() if event.api_visibility == "public"}
+    if name not in endpoints:
+        hint = did_you_mean(name, endpoints, f"Endpoints: {', '.join(endpoints)}.")
         raise Refusal(404, f"There is no endpoint {name[:40]!r}. {hint}")
-    inputs = inspect.signature(known[name].fn).parameters
+    inputs = inspect.signature(endpoints[name].fn).parameters
     listed = f"Inputs: {', '.join(inputs) or 'none'}."
     for unknown in event.keys() - inputs.keys():
         hint = did_you_mean(unknown, inputs, listed)

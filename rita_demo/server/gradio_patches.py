@@ -55,8 +55,8 @@ async def _postprocess_changed(
     narrow.outputs = list(changed)
     # a single output takes its value alone
     done = await _gradio_postprocess(page, narrow, values[0] if len(values) == 1 else values, state) if values else []
-    found = dict(zip(changed, done, strict=True))
-    return [found.get(output, None if output.stateful else gr.skip()) for output in event.outputs]
+    answers = dict(zip(changed, done, strict=True))
+    return [answers.get(output, None if output.stateful else gr.skip()) for output in event.outputs]
 
 
 def _whole_value(old: JsonValue, new: JsonValue) -> list[list[JsonValue]]:

@@ -102,8 +102,8 @@ def _other_kind(path: Path, head: bytes) -> tuple[str, str] | None:
 
 def _read_error(error: Exception, path: Path) -> BackboneError:
     text = str(error)
-    if found := _OBJECT.search(text):
-        name = next(filter(None, found.groups()))
+    if match := _OBJECT.search(text):
+        name = next(filter(None, match.groups()))
         return BackboneError(
             f"{path.name} is not plain weights: it holds a program or objects ({name[:60]}), and is not opened.",
             "Save its state_dict alone, best as .safetensors.",

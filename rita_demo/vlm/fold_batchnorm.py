@@ -34,21 +34,21 @@ def fold_batchnorm(tower: nn.Module, side: int) -> nn.Module | None:
         if plain and isinstance(convolution, Conv2dSame):
             folded.set_submodule(names[convolution], _symmetric_padding(convolution, size))
     with torch.no_grad():
-        expected, found = tower(noise), folded(noise)
-    close = (expected - found).norm(dim=-1) <= TOLERANCE * expected.norm(dim=-1)
+        expected, features = tower(noise), folded(noise)
+    close = (expected - features).norm(dim=-1) <= TOLERANCE * expected.norm(dim=-1)
     return folded if bool(close.all()) else None
 
 
 def _conv_norm_pairs(tower: nn.Module, pixels: Tensor) -> list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]]:
     """Each batch norm with the convolution whose output it receives, and the size (B, C, H, W) of that one's input."""
-    found: list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]] = []
+    pairs: list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]] = []
 
     def on_conv_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
         output.source = module, inputs[0].shape
 
     def on_norm_input(module: Any, inputs: tuple[Tensor, ...]) -> None:
         if source := getattr(inputs[0], "source", None):
-            found.append((source[0], module, source[1]))
+            pairs.append((source[0], module, source[1]))
 
     hooks = []
     for module in tower.modules():
@@ -60,7 +60,7 @@ def _conv_norm_pairs(tower: nn.Module, pixels: Tensor) -> list[tuple[nn.Conv2d, 
         tower(pixels)
     for hook in hooks:
         hook.remove()
-    return found
+    return pairs
 
 
 def _fold(convolution: nn.Conv2d, norm: Any) -> None:

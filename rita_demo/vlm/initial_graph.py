@@ -67,5 +67,5 @@ class _Kept(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         leaf, features = ctx.kept
         with torch.enable_grad():
-            (found,) = torch.autograd.grad(features, leaf, gradient, retain_graph=True)
-        return found, None, None
+            (slope,) = torch.autograd.grad(features, leaf, gradient, retain_graph=True)
+        return slope, None, None

@@ -223,9 +223,9 @@ def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
     names are not known."""
     if backbone.seen_words is None:
         return ()
-    if not (found := words_of(name)):
+    if not (words := words_of(name)):
         return (name,)
-    folded = ((word, word.casefold()) for word in found)
+    folded = ((word, word.casefold()) for word in words)
     return tuple(word for word, small in folded if small not in AROUND_NAMES and small not in backbone.seen_words)
 
 

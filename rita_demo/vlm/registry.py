@@ -127,15 +127,15 @@ def untrained(architecture: str, device: str | None = None, precision: str | Non
 def _pretrained(architecture: str, tag: str, config: OpenClipRecord) -> tuple[nn.Module, About]:
     """The model, and its name, title, note and preprocessing."""
     name = f"{architecture}:{tag}"
-    known = get_pretrained_cfg(architecture, tag)
+    record = get_pretrained_cfg(architecture, tag)
     entry = BACKBONES.get(name)
     # The wrong activation gives slightly wrong features without any error, so the tag decides, not the
     # architecture's name.
-    config["quick_gelu"] = bool(known.get("quick_gelu", False))
+    config["quick_gelu"] = bool(record.get("quick_gelu", False))
     model = _build(config, name)
-    load_weights(model, cached_weights(known) or _download(known, name), name)
+    load_weights(model, cached_weights(record) or _download(record, name), name)
     note = f"Runs with {activation_name(config)}, as its weights were trained."
-    return model, {"name": name, "title": entry.title if entry else name, "note": note, **_preprocessing(known)}
+    return model, {"name": name, "title": entry.title if entry else name, "note": note, **_preprocessing(record)}
 
 
 def _from_file(architecture: str, path: Path, config: OpenClipRecord, suffix: str) -> tuple[nn.Module, About]:
@@ -178,8 +178,8 @@ def _from_folder(folder: Path, about: About, tower: Path | None = None) -> Backb
 def _config(architecture: str, spec: str) -> OpenClipRecord:
     config = open_clip.get_model_config(architecture) if ":" not in architecture else None
     if config is None:
-        known = [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST]
-        hint = did_you_mean(architecture, known, f"Models: {', '.join(BACKBONES)}.")
+        names = [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST]
+        hint = did_you_mean(architecture, names, f"Models: {', '.join(BACKBONES)}.")
         raise BackboneError(f"There is no model called {spec[:100]!r}.", hint)
     return config
 
@@ -224,14 +224,14 @@ def _download(pretrained: OpenClipRecord, name: str) -> Path:
 
 def _preprocessing(config: OpenClipRecord) -> Preprocessing:
     """Channel mean, standard deviation and interpolation, as far as the config has them."""
-    found: Preprocessing = {}
+    preprocessing: Preprocessing = {}
     if "mean" in config:
-        found["mean"] = tuple(config["mean"])
+        preprocessing["mean"] = tuple(config["mean"])
     if "std" in config:
-        found["std"] = tuple(config["std"])
+        preprocessing["std"] = tuple(config["std"])
     if config.get("interpolation") in ("bicubic", "bilinear"):
-        found["interpolation"] = config["interpolation"]
-    return found
+        preprocessing["interpolation"] = config["interpolation"]
+    return preprocessing
 
 
 def _tags_hint(architecture: str) -> str:
@@ -250,8 +250,8 @@ def split_source(source: str, tags: Iterable[str]) -> tuple[str, str, frozenset[
     rest, option, keys = source.partition(EXCEPT_OPTION)
     allowed_keys = frozenset(key.strip() for key in keys.split(",") if key.strip())
     parts = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "+"]
-    known = set(tags)
-    two = (p for p in parts if tag_of(p[0]) in known or p[0].lower().endswith(SUFFIXES))
+    tag_names = set(tags)
+    two = (p for p in parts if tag_of(p[0]) in tag_names or p[0].lower().endswith(SUFFIXES))
     weights, vision = next(two, (rest, ""))
     if option and not (vision and allowed_keys):
         lacks = "key after" if vision else "such checkpoint before"
@@ -270,8 +270,8 @@ def tag_of(text: str) -> str:
 def activation_name(config: OpenClipRecord) -> str:
     """ "quick-GELU" or "plain GELU"; convolutional and timm vision towers have other activations of their own."""
     vision = config["vision_cfg"]
-    own = "timm_model_name" in vision or isinstance(vision.get("layers"), list)
-    return ("quick-GELU" if config.get("quick_gelu") else "plain GELU") + (" in its text tower" if own else "")
+    other = "timm_model_name" in vision or isinstance(vision.get("layers"), list)
+    return ("quick-GELU" if config.get("quick_gelu") else "plain GELU") + (" in its text tower" if other else "")
 
 
 def activation_note(architecture: str, config: OpenClipRecord, suffix: str) -> str:
