@@ -18,7 +18,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from rita_demo.server import cleanup, connections, events, pages, request_limits
+from rita_demo.server import cleanup, events, launch, pages, request_limits
 from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import ROOT, wait_until
@@ -342,7 +342,7 @@ def is_closed(line: socket.socket) -> bool:
 
 
 def test_a_request_that_does_not_get_complete_is_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(launch, "REQUEST_SECONDS", 0.5)
     with connect(address) as silent, connect(address) as half, connect(address) as second, connect(address) as slow:
         half.sendall(HALF)
         second.sendall(HALF + b"\r\n\r\n")
@@ -357,7 +357,7 @@ def test_a_request_that_does_not_get_complete_is_ended(address: str, monkeypatch
 
 
 def test_an_answer_that_takes_long_is_not_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(launch, "REQUEST_SECONDS", 0.2)
     visitor = HttpClient(address)
     with visitor.connected():
         time.sleep(0.6)
@@ -366,7 +366,7 @@ def test_an_answer_that_takes_long_is_not_ended(address: str, monkeypatch: pytes
 
 
 def test_of_too_many_connections_the_longest_silent_one_is_closed(address, monkeypatch) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 5)
+    monkeypatch.setattr(launch, "MAX_CONNECTIONS", 5)
     with HttpClient(address).connected(), ExitStack() as lines:
         half = []
         for _ in range(20):
@@ -379,7 +379,7 @@ def test_of_too_many_connections_the_longest_silent_one_is_closed(address, monke
 
 LIMIT = """
 import resource
-from rita_demo.server.connections import raise_file_limit
+from rita_demo.server.launch import raise_file_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
 raise_file_limit()
 print(resource.getrlimit(resource.RLIMIT_NOFILE))
