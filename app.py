@@ -41,7 +41,7 @@ def serve(
     gc.disable()  # nothing of what starting makes is garbage: an eighth of its time
     from rita_demo.process import environment
     from rita_demo.process import logging as process_logging
-    from rita_demo.process.temp_folder import choose_upload_folder
+    from rita_demo.process.output_file import choose_upload_folder
     from rita_demo.records.errors import DataError, DemoError
 
     if threading.current_thread() is threading.main_thread():
@@ -112,7 +112,7 @@ def serve(
 def _load_engine(name: str, device: str | None) -> Engine:
     """The engine of a model, with a line in the log."""
     from rita_demo.process import logging as process_logging
-    from rita_demo.process.torch_compiler import without_compiler
+    from rita_demo.process.torch_state import without_compiler
 
     begin = time.perf_counter()
     with without_compiler():

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rita_demo.process.chromium import find_chromium
+from rita_demo.process.environment import find_chromium
 
 
 def find_browser() -> str | None:
@@ -35,9 +35,7 @@ def install_browser() -> None:
         if find_browser():
             return
         print("The distribution's package gave no Chromium; trying playwright's own.")
-        commands.insert(
-            0, [sys.executable, "-m", "playwright", "install-deps", "chromium"]
-        )  # what it is linked against
+        commands.insert(0, [*commands[0][:-2], "install-deps", "chromium"])  # what it is linked against
     for command in commands:
         subprocess.run(command, check=False)
 

@@ -18,8 +18,8 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.attacks import registry as attacks
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.process import proxies
-from rita_demo.process.chromium import FLAGS
+from rita_demo.process import environment
+from rita_demo.process.environment import BROWSER_FLAGS
 from rita_demo.settings.setting import Setting
 from rita_demo.vlm.words import word_list
 from tests.browser import find_browser
@@ -36,7 +36,7 @@ SEEN_WORDS = "a photo of the picture an image showing rendering texture cat dog 
 LOCAL_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 
 
-for proxy in [name for name in os.environ if name.lower() in proxies.VARIABLES]:
+for proxy in [name for name in os.environ if name.lower() in environment.PROXIES]:
     del os.environ[proxy]  # the servers of the tests are on this machine
 
 
@@ -102,6 +102,6 @@ def browser() -> Iterator[Browser]:
         message = "no Chromium: python -m tests.browser installs one"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=[*FLAGS, LOCAL_ONLY])
+        chromium = driver.chromium.launch(executable_path=path, args=[*BROWSER_FLAGS, LOCAL_ONLY])
         yield chromium
         chromium.close()

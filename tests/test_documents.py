@@ -62,9 +62,7 @@ def calls(path: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if blocks(NAMES[name], "sh", "bash")])
-def test_every_command_can_be_given_and_every_measurement_names_its_split(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_every_command_can_be_given_and_every_measurement_names_its_split(name, monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     for file, what in (("mine", "Mine"), ("median", "DEFENCE")):  # a user's own
         code = f"def {what}(inputs):\n    return (inputs.views @ inputs.template_features.T).mean(0).softmax(-1)\n"

@@ -62,9 +62,7 @@ def test_a_plain_clone_has_the_model_and_no_pointer() -> None:
     ("version", "beside"),
     [("standard", {name: f"rita_demo/{name}" for name in ("assets", "app.py", "docs/teaching.md")}), ("editable", {})],
 )
-def test_the_wheel_carries_the_assets_the_page_and_the_lecture_and_an_editable_one_does_not(
-    version: str, beside: dict
-) -> None:
+def test_the_wheel_carries_the_assets_the_page_and_the_lecture_and_an_editable_one_does_not(version, beside) -> None:
     builder = WheelBuilder(str(ROOT))
     (hook,) = builder.get_build_hooks("").values()
     given: dict[str, dict[str, str]] = {"force_include": {}}

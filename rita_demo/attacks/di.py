@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop.request import Logits, SampledLogits
-from rita_demo.process.lazy import Tensor, torch
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.lazy import Tensor, torch, uniform
 
 PROBABILITY = 0.5  # of changing a picture at all
 MIN_SIZE_FRACTION = 0.9  # of the side

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rita_demo.cli.terminal import Commands, add_command
 from rita_demo.process.environment import data_folder
-from rita_demo.process.text_columns import align_columns
+from rita_demo.records.spreadsheet import align_columns
 
 
 def add_models(commands: Commands) -> None:

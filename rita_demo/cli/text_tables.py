@@ -1,8 +1,8 @@
 """What ``explain`` prints: a run as plain text, a few lines wide enough for a terminal."""
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.process.text_columns import align_columns
 from rita_demo.records import ClassPrompts, Run, Verdict
+from rita_demo.records.spreadsheet import align_columns
 
 MAX_LABEL_LENGTH = 24
 

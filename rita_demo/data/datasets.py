@@ -7,7 +7,7 @@ the folder itself (its only split is ``all``) or below the folders of its splits
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -16,8 +16,7 @@ from typing import Any
 
 from rita_demo.data import split_files
 from rita_demo.data.folder_names import name_classes
-from rita_demo.data.folder_sets import SPLIT_NAMES, FolderSet, classes_in, read_folder_set
-from rita_demo.data.folders import Skip, read_folder, skipped_text
+from rita_demo.data.folders import SPLIT_NAMES, FolderSet, Skip, classes_in, read_folder, read_folder_set, skipped_text
 from rita_demo.data.split_files import Listing
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, did_you_mean
@@ -75,14 +74,14 @@ def paper_settings(dataset: str, backbone: str = "") -> dict[str, JsonValue]:
     if dataset not in DATASETS:
         return {}
     row, architecture = DATASETS[dataset], backbone.replace("/", "-")
-    towers = (own for tower, own in row.paper_by_tower.items() if architecture.startswith(tower))
+    towers = (settings for tower, settings in row.paper_by_tower.items() if architecture.startswith(tower))
     return {**row.paper_settings, **next(towers, {})}
 
 
 def paper_setting_names() -> frozenset[str]:
     """The settings of the preset ``paper`` that have another value on some dataset."""
-    each = (part for row in DATASETS.values() for part in (row.paper_settings, *row.paper_by_tower.values()))
-    return frozenset().union(*each)
+    rows = DATASETS.values()
+    return frozenset().union(*(part for row in rows for part in (row.paper_settings, *row.paper_by_tower.values())))
 
 
 @dataclass(frozen=True)
@@ -105,37 +104,33 @@ def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple
         data_root: None means that there is no data folder; every dataset is listed with the files it needs.
         look: look for every picture that a list names, and say how many are missing; on a slow disk it takes a while.
 
-    Raises:
-        DataError: the root is not a folder.
-    """
+    Raises DataError: the root is not a folder."""
     root = None if data_root is None else _root(data_root)
-    rows, known = list[DatasetStatus](), {dataset.folder for dataset in DATASETS.values()}
+    rows, named = list[DatasetStatus](), {dataset.folder for dataset in DATASETS.values()}
     for name, dataset in DATASETS.items():
-        row = DatasetStatus(name, dataset.title, True, "", dataset.template)
         home = root_of(name, root)
         try:
             if (missing := _missing(dataset, home)) or home is None:
                 raise DataError(f"missing: {missing}.")
             listing = _read(dataset, home)
-            row = replace(row, sentence=_counts(dataset, listing, look), skipped=skipped_text(listing.skipped))
+            about = _counts(dataset, listing, look), dataset.template, skipped_text(listing.skipped)
+            rows.append(DatasetStatus(name, dataset.title, True, *about))
         except DataError as error:
-            row = replace(row, usable=False, sentence=error.message)
-        rows.append(row)
+            rows.append(DatasetStatus(name, dataset.title, False, error.message, dataset.template))
     try:
         folders = () if root is None else read_folder(root).folders
     except OSError as error:
         raise DataError(f"The data folder {str(root)[:200]!r} cannot be read.", "Check its permissions.") from error
-    for folder in (root / name for name in folders if root and name not in known):
-        if (found := read_folder_set(folder)).rows:
-            row = DatasetStatus(folder.name, "a folder per class", True, "")
+    for folder in (root / name for name in folders if root and name not in named):
+        if (folder_set := read_folder_set(folder)).rows:
+            title = "a folder per class"
             try:
-                listing = _folder_listing(folder, found)
+                listing = _folder_listing(folder, folder_set)
                 counts = f"{len(listing.names)} classes; splits: {listing.splits_text}."
                 sentence = " ".join(filter(None, (counts, listing.origin, listing.names_warning)))
-                row = replace(row, sentence=sentence, skipped=skipped_text(listing.skipped))
+                rows.append(DatasetStatus(folder.name, title, True, sentence, skipped=skipped_text(listing.skipped)))
             except DataError as error:
-                row = replace(row, usable=False, sentence=str(error))
-            rows.append(row)
+                rows.append(DatasetStatus(folder.name, title, False, str(error)))
     return tuple(rows)
 
 
@@ -147,9 +142,8 @@ def _counts(dataset: Dataset, listing: Listing, look: bool) -> str:
     if listing.random:
         return f"{sentence} {random_split_note(dataset.name)}"
     if look and dataset.reader in ("split_file", "aircraft_variants"):  # others list what is in the folders
-        gone = {
-            name: sum(not (listing.home / path).is_file() for path, _ in rows) for name, rows in listing.splits.items()
-        }
+        splits = listing.splits.items()
+        gone = {name: sum(not (listing.home / path).is_file() for path, _ in rows) for name, rows in splits}
         if any(gone.values()):
             sentence += f" Missing of these: {', '.join(f'{name} {count}' for name, count in gone.items() if count)}."
     return sentence
@@ -166,8 +160,9 @@ def uses_random_split(name: str, data_root: Path | None) -> bool:
     dataset = DATASETS.get(name)
     if dataset is None or data_root is None or dataset.split_names is None:
         return False
-    here = (data_root / dataset.folder / dataset.listing).is_file()
-    return not here and bool(classes_in(data_root / dataset.folder / dataset.pictures).pictures)
+    folder = data_root / dataset.folder
+    classes = classes_in(folder / dataset.pictures).pictures
+    return not (folder / dataset.listing).is_file() and len(classes) > 1
 
 
 def is_shipped(name: str) -> bool:
@@ -188,9 +183,7 @@ def read_dataset(name: str, data_root: str | Path | None) -> Listing:
             labels are the class folders of all splits in alphabetical order.
         data_root: None is the working folder, and no matter for a dataset that comes with the program.
 
-    Raises:
-        DataError: a file is missing, or a list is malformed.
-    """
+    Raises DataError: a file is missing, or a list is malformed."""
     root = _root(data_root, name)
     if name not in DATASETS:
         folder = root / name  # an absolute name replaces the root
@@ -212,9 +205,7 @@ def load_split(name: str, data_root: str | Path | None, split: str, *, allow_par
         split: ``train``, ``val`` or ``test``; ``all`` for a folder without splits.
         allow_partial: leave out listed pictures that are missing, instead of raising.
 
-    Raises:
-        DataError: a file or split is missing, or a list is malformed.
-    """
+    Raises DataError: a file or split is missing, or a list is malformed."""
     return present_pictures(name, read_dataset(name, data_root), split, allow_partial=allow_partial)[0]
 
 
@@ -237,29 +228,25 @@ def present_pictures(
         counts = [f"{other!r} has {len(rows)}" for other, rows in listing.splits.items() if rows]
         message = f"{name!r}: split {split!r} has no pictures; {', '.join(counts) or 'nor has any other'}."
         raise DataError(message, "Choose another split." if counts else "Complete the dataset.")
-    gone = {path for path, _, _ in items if not path.is_file()}
-    dataset = DATASETS[name]
-    missing = tuple(
-        Path(dataset.folder, dataset.pictures, path.relative_to(listing.home)).as_posix()
-        for path, _, _ in items
-        if path in gone
-    )
+    absent = [not path.is_file() for path, _, _ in items]
+    below = Path(DATASETS[name].folder, DATASETS[name].pictures)
+    missing = tuple((below / path).as_posix() for (path, _), gone in zip(listing.splits[split], absent) if gone)
     if missing and (len(missing) == len(items) or not allow_partial):
         counts_ = f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing"
         raise DataError(f"{counts_}, the first of them {missing[0]}.", "Complete the dataset, or allow a partial one.")
-    return [item for item in items if item[0] not in gone], missing
+    return [item for item, gone in zip(items, absent) if not gone], missing
 
 
 def unknown_dataset(name: str, root: Path, ending: str = "") -> DataError:
     """The error for a name that is neither a dataset nor a folder, with the near one. ``ending``: what may follow a name,
     such as ``:present``."""
-    word, _, said = name.partition(":")
-    near = ending if ending and did_you_mean(said, [ending.removeprefix(":")]) else ""
+    word, _, option = name.partition(":")
+    near = ending if ending and did_you_mean(option, [ending.removeprefix(":")]) else ""
     folders = set[str]()
     with suppress(OSError):
         folders = {*read_folder(root).folders} - {dataset.folder for dataset in DATASETS.values()}
-    known = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
-    hint = did_you_mean(word, [*DATASETS, *sorted(folders)], known, near)
+    datasets = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
+    hint = did_you_mean(word, [*DATASETS, *sorted(folders)], datasets, near)
     return DataError(f"There is no dataset and no folder {name[:200]!r}.", hint)
 
 
@@ -285,24 +272,22 @@ def _missing(dataset: Dataset, root: Path | None) -> str:
 
 def _read(dataset: Dataset, root: Path) -> Listing:
     """The content of the dataset's list, or the random split in its place."""
-    home = root / dataset.folder / dataset.pictures
-    if dataset.split_names is not None and uses_random_split(dataset.name, root):
-        listing = split_files.random_split(
-            classes_in(home), dataset.split_names, f"{dataset.folder}/{dataset.pictures}"
-        )
-        return replace(listing, home=home, splits_text=", ".join(listing.splits), random=True)
-    read: split_files.Reader = getattr(split_files, dataset.reader)
-    listing = read(root / dataset.folder, dataset.pictures, dataset.listing, **dataset.options)
-    return replace(listing, home=home, splits_text=", ".join(listing.splits))
+    folder, where = root / dataset.folder, f"{dataset.folder}/{dataset.pictures}"
+    if uses_random_split(dataset.name, root):
+        listing = split_files.random_split(classes_in(root / where), dataset.split_names or {}, where)
+    else:
+        read: Callable[..., Listing] = getattr(split_files, dataset.reader)
+        listing = read(folder, dataset.pictures, dataset.listing, **dataset.options)
+    return replace(listing, home=folder / dataset.pictures, splits_text=", ".join(listing.splits))
 
 
-def _folder_listing(folder: Path, found: FolderSet) -> Listing:
+def _folder_listing(folder: Path, tree: FolderSet) -> Listing:
     """A folder per class, with what its classes are called."""
-    if not found.rows:
+    if not tree.rows:
         message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them"
-        one = "".join(f"; it holds one: {c[:60]!r}" for c in found.classes)
-        raise DataError(f"{message}{one}.", skipped_text(found.skipped))
-    named = name_classes(folder, found.classes)
-    skipped = tuple(skip for skip in found.skipped if skip != (Skip.NO_PICTURE, named.file))
+        single = "".join(f"; it holds one: {c[:60]!r}" for c in tree.classes)
+        raise DataError(f"{message}{single}.", skipped_text(tree.skipped))
+    named = name_classes(folder, tree.classes)
+    skipped = tuple(skip for skip in tree.skipped if skip != (Skip.NO_PICTURE, named.file))
     names = tuple(named.names.values())
-    return Listing(names, found.rows, skipped, folder, found.classes, found.splits_text, named.origin, named.warning)
+    return Listing(names, tree.rows, skipped, folder, tree.classes, tree.splits_text, named.origin, named.warning)

@@ -28,26 +28,23 @@ def whole_picture(image: Image.Image, orientation: int) -> np.ndarray:
 
 def central_square(image: Image.Image, orientation: int, side: int, notes: list[str]) -> np.ndarray:
     """The central square of the upright picture, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
-
-    Raises:
-        PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert.
-    """
+    Raises PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert."""
     width, height = upright_size(image, orientation)
-    own = min(width, height)
-    left, top = (width - own) // 2, (height - own) // 2
+    shorter = min(width, height)
+    left, top = (width - shorter) // 2, (height - shorter) // 2
     convert = _converter(image, notes)
-    narrow = Image.new("RGB", (side, own))  # resized along the rows only
-    for first, band in _bands(image, orientation, (left, top, left + own, top + own)):
+    narrow = Image.new("RGB", (side, shorter))  # resized along the rows only
+    for first, band in _bands(image, orientation, (left, top, left + shorter, top + shorter)):
         strip = convert(band)
-        if own != side:
+        if shorter != side:
             # PIL's bicubic filter widens when it shrinks: the antialiasing of CLIP's training
             strip = strip.resize((side, strip.height), Image.Resampling.BICUBIC)
         narrow.paste(strip, (0, first))
     if width != height:
-        notes.append(f"Of {width} x {height} pixels the middle {own} x {own} are used.")
-    if own != side:
-        how = "enlarged" if own < side else "made smaller"
-        notes.append(f"The square was {how} from {own} to {side} pixels a side.")
+        notes.append(f"Of {width} x {height} pixels the middle {shorter} x {shorter} are used.")
+    if shorter != side:
+        how = "enlarged" if shorter < side else "made smaller"
+        notes.append(f"The square was {how} from {shorter} to {side} pixels a side.")
         narrow = narrow.resize((side, side), Image.Resampling.BICUBIC)
     return np.array(narrow)
 
@@ -123,12 +120,8 @@ def scale_to_uint8(
     bands: Iterable[np.ndarray], notes: list[str], stated: float = 0, white: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The function that maps brightness or colours to uint8, over the range of the values of the whole picture in
-    ``bands``. ``stated``: a value that may occur by the file's own word; ``white``: the value of white, where it is known.
-    Appends a sentence on the range to ``notes``.
-
-    Raises:
-        PictureError: a value is NaN or infinite.
-    """
+    ``bands``. ``stated``: a value that may occur by the file's own word; ``white``: the value of white, where it is
+    known. Appends a sentence on the range to ``notes``. Raises PictureError: a value is NaN or infinite."""
     low, high, dtype = np.inf, float(stated), np.dtype(np.uint8)
     for band in bands:
         dtype = band.dtype

@@ -33,12 +33,20 @@ _FORM_HINT = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 def load(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Class name -> its sentences, stripped and without repeated ones, in the order of the file. ``path``: a key of
-    :data:`BUILT_IN` or :data:`FOR_PAPER`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences of 1 to 300 characters.
-
-    Raises:
-        DataError: the file is missing, too large, not JSON, or of another form.
-    """
-    table = _parsed((BUILT_IN | FOR_PAPER).get(str(path), Path(path)))
+    :data:`BUILT_IN` or :data:`FOR_PAPER`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences
+    of 1 to 300 characters. Raises DataError: the file is missing, too large, not JSON, or of another form."""
+    file = (BUILT_IN | FOR_PAPER).get(str(path), Path(path))
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise DataError(f"The descriptions file {file.name[:80]!r} cannot be read.", _FORM_HINT) from error
+    if len(data) > LARGEST_FILE:
+        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
+    try:
+        table: JsonValue = json.loads(decode_text(data), object_pairs_hook=_reject_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise DataError("The descriptions file is not valid JSON in UTF-8 or UTF-16.", _FORM_HINT) from error
     if not isinstance(table, dict) or not table:
         raise DataError(f"Descriptions are one object with at least one class; got {short_repr(table)}.", _FORM_HINT)
     return {name.strip(): _sentences(name, rows) for name, rows in table.items()}
@@ -47,18 +55,15 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
 def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
     """The sentences of K classes, in the order of the names; capitals, and underscores for spaces, do not matter.
 
-    ``source`` is ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes. Empty tuples for ``none``, and when
-    a class has no built-in sentences (costs of a class with further prompts and of one without cannot be compared).
-
-    Raises:
-        DataError: a class without sentences, or with more than 64; and as :func:`load`.
-    """
+    ``source`` is ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes. Empty tuples for ``none``, and
+    when a class has no built-in sentences (costs of a class with further prompts and of one without cannot be
+    compared). Raises DataError: a class without sentences, or with more than 64; and as :func:`load`."""
     if source == OFF:
         return tuple(() for _ in names)
     built_in = source in (BUILT_IN_ALL, BUILT_IN_MEAN)
     first = _built_in(*BUILT_IN) if built_in else _by_folded_name(source)
     further = (_built_in(name) for name in FOR_PAPER if source == BUILT_IN_ALL)
-    table = next((one for one in chain([first], further) if all(_folded(name) in one for name in names)), first)
+    table = next((t for t in chain([first], further) if all(_folded(name) in t for name in names)), first)
     missing = [name for name in names if _folded(name) not in table]
     if missing and built_in:
         return tuple(() for _ in names)
@@ -66,12 +71,12 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         message = f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}."
         raise DataError(message, "Add them to the file, or use descriptions=none.")
-    found = tuple(table[_folded(name)] for name in names)
-    for name, rows in zip(names, found):
+    sentences = tuple(table[_folded(name)] for name in names)
+    for name, rows in zip(names, sentences):
         if len(rows) > MOST_SENTENCES:
             message = f"The class {name[:60]!r} has {len(rows)} sentences; at most {MOST_SENTENCES} are used."
             raise DataError(message, "Leave some out.")
-    return found
+    return sentences
 
 
 def _by_folded_name(*sources: str) -> dict[str, tuple[str, ...]]:
@@ -106,21 +111,6 @@ def _folded(name: str) -> str:
     return " ".join(name.replace("_", " ").split()).casefold()
 
 
-def _parsed(path: Path) -> JsonValue:
-    """The JSON value of a file; DataError for a class that is listed twice, and beyond the limit of bytes."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise DataError(f"The descriptions file {path.name[:80]!r} cannot be read.", _FORM_HINT) from error
-    if len(data) > LARGEST_FILE:
-        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
-    try:
-        return json.loads(decode_text(data), object_pairs_hook=_reject_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise DataError("The descriptions file is not valid JSON in UTF-8 or UTF-16.", _FORM_HINT) from error
-
-
 def _reject_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     for name, times in Counter(name.strip() for name, _ in pairs).items():
         if times > 1:
@@ -133,7 +123,7 @@ def _sentences(name: str, rows: JsonValue) -> tuple[str, ...]:
         raise DataError("A class name in the descriptions is empty.", _FORM_HINT)
     if not isinstance(rows, list) or not rows:
         raise DataError(f"The class {name[:60]!r} needs a list of sentences; got {short_repr(rows)}.", _FORM_HINT)
-    found = list[str]()
+    sentences = list[str]()
     for row in rows:
         if not isinstance(row, str) or not row.strip():
             raise DataError(f"A sentence of {name[:60]!r} is {short_repr(row)}; expected text.", _FORM_HINT)
@@ -143,5 +133,5 @@ def _sentences(name: str, rows: JsonValue) -> tuple[str, ...]:
             limit = f"at most {LONGEST_SENTENCE} are allowed"
             message = f"A sentence of {name[:60]!r} has {len(row)} characters; {limit}."
             raise DataError(message, "Shorten it, or split it in two.")
-        found.append(row.strip())
-    return tuple(dict.fromkeys(found))
+        sentences.append(row.strip())
+    return tuple(dict.fromkeys(sentences))

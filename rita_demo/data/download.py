@@ -53,11 +53,8 @@ class _Bar:
 
 
 def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, None, None]:
-    """Download a dataset into the data folder, in CoOp's layout. Closing the generator keeps the partial file.
-
-    Raises:
-        DataError: another download is running, no connection, an interruption, a damaged file, a full disk.
-    """
+    """Download a dataset into the data folder, in CoOp's layout. Closing the generator keeps the partial file. Raises
+    DataError: another download is running, no connection, an interruption, a damaged file, a full disk."""
     import pooch
 
     title, archive = dataset.title, dataset.archive
@@ -133,9 +130,8 @@ def _unpack(dataset: Dataset, archive: Archive, part: Path, root: Path) -> None:
     """Move the pictures to their place and delete the rest. The archive is deleted last: after an interruption (a
     full disk, a kill) the next attempt finds it and downloads nothing."""
     place = Path(os.path.realpath(root / dataset.folder / dataset.pictures))
-    home = next(
-        folder for folder in place.parents if folder.is_dir()
-    )  # on the disk of the place, where a link leads to another
+    # on the disk of the place, where a link leads to another
+    home = next(folder for folder in place.parents if folder.is_dir())
     aside = home / f".unpacking-{dataset.name}"
     shutil.rmtree(aside, ignore_errors=True)
     if place.is_dir() and read_folder(place).folders:  # interrupted between the last two steps

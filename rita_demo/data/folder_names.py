@@ -20,7 +20,6 @@ from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError, join_names
 
 NAMES_FILE = "classnames.txt"
-NAMES_JSON = "classnames.json"  # the same as an object
 MAX_NAMED = 3  # class folders that a sentence lists
 MAX_BYTES = 1 << 20  # of a file of names
 _INDEXED = re.compile(r"(\d+)([\W_]+)([^\W\d_].*)")  # 001.Black_footed_Albatross, 01_cup
@@ -44,39 +43,39 @@ class FolderNames:
 
 
 def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
-    """The names of a dataset's class folders. A file of names counts in the dataset's ``folder``, and beside it where it
-    names exactly these classes.
-
-    Raises:
-        DataError: the file of names lacks classes or can be read in two ways, or two classes get the same name.
-    """
+    """The names of a dataset's class folders. A file of names counts in the dataset's ``folder``, and beside it where
+    it names exactly these classes. Raises DataError: the file of names lacks classes or can be read in two ways, or two
+    classes get the same name."""
     where = f"The folder {folder.name!r}"
     for path in _files(folder, classes):
         place = f"{folder.name}/{path.name}"
         if names := _read_names(path, place, classes):
             return FolderNames(_unique(names, place), f"The class names are those of {place}.", file=path.name)
-    for path in _files(Path(os.path.abspath(folder)).parent, classes):
-        if names := _read_exact(path, classes):
-            return FolderNames(
-                _unique(names, path.name), f"The class names are those of {path.name} beside the folder."
-            )
+    for path in _files(Path(os.path.abspath(folder)).parent, classes):  # they may be another dataset's
+        try:
+            lines, pairs = _entries(path, classes)
+        except (OSError, ValueError):
+            continue
+        if len(lines) == len(names := _by_class(pairs, classes)) == len(classes):
+            origin = f"The class names are those of {path.name} beside the folder."
+            return FolderNames(_unique(names, path.name), origin)
     table = wordnet_names() if any(map(_WORDNET.fullmatch, classes)) else {}
-    if known := {c: table[c] for c in classes if c in table}:
+    if in_imagenet := {c: table[c] for c in classes if c in table}:
         hint = f"Write other names into a file {folder.name}/{NAMES_FILE}, with a line per class folder."
-        names = _unique({c: known.get(c, c) for c in classes}, f"{where}, with ImageNet's names,", hint)
+        names = _unique({c: in_imagenet.get(c, c) for c in classes}, f"{where}, with ImageNet's names,", hint)
         some = "1 class folder is a WordNet number and gets its name"
-        if len(known) > 1:
-            some = f"{len(known)} class folders are WordNet numbers and get their names"
-        said = f"{some} in ImageNet: {_pairs(names, known)}. {_without_names(folder, classes, known)}"
-        return FolderNames(names, warning=said.rstrip())
+        if len(in_imagenet) > 1:
+            some = f"{len(in_imagenet)} class folders are WordNet numbers and get their names"
+        warning = f"{some} in ImageNet: {_pairs(names, in_imagenet)}. {_without_names(folder, classes, in_imagenet)}"
+        return FolderNames(names, warning=warning.rstrip())
     indexed = _without_index(classes)
     if indexed and len({name.casefold() for name in indexed.values()}) == len(classes):
         names = _unique(indexed, where)
-        said = f"The number before the name of every class folder is left out: {_pairs(names, names)}."
-        return FolderNames(names, warning=said)
+        warning = f"The number before the name of every class folder is left out: {_pairs(names, names)}."
+        return FolderNames(names, warning=warning)
     names = _unique({c: c for c in classes}, where)
-    said = "The number before the name of every class folder stays: without it two names are equal."
-    return FolderNames(names, warning=said if indexed else _without_names(folder, classes, ()))
+    warning = "The number before the name of every class folder stays: without it two names are equal."
+    return FolderNames(names, warning=warning if indexed else _without_names(folder, classes, ()))
 
 
 def _unique(names: Mapping[str, str], where: str, hint: str = RENAME_HINT) -> dict[str, str]:
@@ -87,9 +86,9 @@ def _pairs(names: Mapping[str, str], some: Collection[str]) -> str:
     return join_names([f"{c} is {name}" for c, name in names.items() if c in some], MAX_NAMED)
 
 
-def _without_names(folder: Path, classes: Sequence[str], known: Collection[str]) -> str:
-    """A sentence on the class folders that have no name and are not ``known``."""
-    if not (nameless := [c for c in _nameless(classes) if c not in known]):
+def _without_names(folder: Path, classes: Sequence[str], named: Collection[str]) -> str:
+    """A sentence on the class folders that have no name and are not ``named``."""
+    if not (nameless := [c for c in _nameless(classes) if c not in named]):
         return ""
     numbers = all(word in _KINDS or _WORDNET.fullmatch(c) for c, word in _numbered(nameless).items())
     what = f"{len(nameless)} class folders {'have a number and no name' if numbers else 'differ by a number alone'}"
@@ -116,14 +115,14 @@ def _numbered(classes: Sequence[str]) -> dict[str, str]:
 def _without_index(classes: Sequence[str]) -> dict[str, str]:
     """The names of class folders without the number in front, where all have one and it counts the classes: with a dot
     behind, with zeros in front, or 1, 2, 3. Others ("5_dollars") are a part of the name; then nothing."""
-    found = {c: match for c in classes if (match := _INDEXED.fullmatch(c))}
-    numbers = [match[1] for match in found.values()]
-    if len(found) < len(classes) or len({number.lstrip("0") for number in numbers}) < len(classes):
+    matches = {c: match for c in classes if (match := _INDEXED.fullmatch(c))}
+    numbers = [match[1] for match in matches.values()]
+    if len(matches) < len(classes) or len({number.lstrip("0") for number in numbers}) < len(classes):
         return {}
-    dots = all(match[2].startswith(".") for match in found.values())
+    dots = all(match[2].startswith(".") for match in matches.values())
     zeros = len(set(map(len, numbers))) == 1 and any(number.startswith("0") and len(number) > 1 for number in numbers)
     counted = ({str(i + first) for i in range(len(classes))} for first in (0, 1))
-    return {c: match[3] for c, match in found.items()} if dots or zeros or set(numbers) in counted else {}
+    return {c: match[3] for c, match in matches.items()} if dots or zeros or set(numbers) in counted else {}
 
 
 # --- files of names
@@ -131,21 +130,18 @@ def _files(folder: Path, classes: Sequence[str]) -> list[Path]:
     """What may be a file of names in a folder: ``classnames.txt`` first, then JSON files that are called after names, or
     after classes where these have numbers."""
     try:
-        found = sorted(name for name in os.listdir(folder) if not is_leftover(name))
+        files = sorted(name for name in os.listdir(folder) if not is_leftover(name))
     except OSError:
         return []
-    texts = [name for name in found if name.lower() == NAMES_FILE]
+    texts = [name for name in files if name.lower() == NAMES_FILE]
     words = "name|class|label" if _nameless(classes) else "name"
-    return [folder / name for name in (*texts, *(n for n in found if re.fullmatch(rf".*({words}).*\.json", n.lower())))]
+    return [folder / name for name in (*texts, *(n for n in files if re.fullmatch(rf".*({words}).*\.json", n.lower())))]
 
 
 def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str]:
     """The names in a file of the dataset's folder; none where a JSON file is about something else, or the lines of
-    ``classnames.txt`` are the class folders as they are.
-
-    Raises:
-        DataError: some classes have no name there, or the lines can be read in two ways.
-    """
+    ``classnames.txt`` are the class folders as they are. Raises DataError: some classes have no name there, or the
+    lines can be read in two ways."""
     is_json = path.suffix.lower() == ".json"
     try:
         lines, pairs = _entries(path, classes)
@@ -154,20 +150,18 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
     names, texts = _by_class(pairs, classes), set(map(_folded, lines))
     if twice := [c for c, name in pairs if name != names.get(c, name)]:
         raise DataError(f"{place} has two names for the class folder {twice[0][:60]!r}.", "Leave one of them there.")
-    own = {c: c for c in classes if c not in names and _folded(c) in texts}
+    same = {c: c for c in classes if c not in names and _folded(c) in texts}
     other = is_json and "name" not in path.stem.lower() and len(set(names.values())) < len(classes)
-    if other or (not names and (is_json or len(own) == len(classes))):
+    if other or (not names and (is_json or len(same) == len(classes))):
         return {}
-    named = names | own
+    named = names | same
     if missing := [c for c in classes if c not in named]:
         if not named and len(lines) == len(classes):  # a name per line, in the order of the class folders
             numbers = _numbers(classes)
             by_number = sorted(classes, key=lambda c: (len(numbers.get(c, "")), numbers.get(c, "")))
             if len(numbers) == len(classes) and by_number != list(classes):  # 1, 10, 2 may as well be meant as 1, 2, 10
-                message = (
-                    f"{place} has a name per line, and the class folders have two orders: as texts and as numbers."
-                )
-                raise DataError(message, _HINT)
+                orders = "the class folders have two orders: as texts and as numbers"
+                raise DataError(f"{place} has a name per line, and {orders}.", _HINT)
             return dict(zip(classes, lines, strict=True))
         if not named:
             raise DataError(f"{place} has {len(lines)} lines for {len(classes)} class folders.", _HINT)
@@ -175,16 +169,6 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
         hint = "Add them there." if is_json else _HINT
         raise DataError(f"{counts}, and none for {join_names(missing, MAX_NAMED)}.", hint)
     return {c: named[c] for c in classes}
-
-
-def _read_exact(path: Path, classes: Sequence[str]) -> dict[str, str]:
-    """The names in a file beside the dataset's folder, which may be another dataset's; none unless it names exactly these."""
-    try:
-        lines, pairs = _entries(path, classes)
-    except (OSError, ValueError):
-        return {}
-    names = _by_class(pairs, classes)
-    return names if len(lines) == len(names) == len(classes) else {}
 
 
 def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -195,7 +179,7 @@ def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[
             content: Any = json.loads(read_text(path)) if path.stat().st_size <= MAX_BYTES else {}
         except (OSError, ValueError, RecursionError):
             content = {}
-        if not isinstance(content, dict) or not all(isinstance(one, str) and one.strip() for one in content.values()):
+        if not isinstance(content, dict) or not all(isinstance(n, str) and n.strip() for n in content.values()):
             content = {}
         return list(content), [(key, " ".join(name.split())) for key, name in content.items()]
     lines = [line.strip() for line in read_text(path).split("\n") if line.strip()]
@@ -209,8 +193,8 @@ def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[
 def _by_class(pairs: Sequence[tuple[str, str]], classes: Sequence[str]) -> dict[str, str]:
     """Class folder -> name, in the order of the class folders. A key is the folder or its number."""
     find, exact = _finder(classes), dict(reversed(pairs))
-    found = {find(key): name for key, name in reversed(pairs)} | {c: exact[c] for c in classes if c in exact}
-    return {c: found[c] for c in classes if c in found}
+    names = {find(key): name for key, name in reversed(pairs)} | {c: exact[c] for c in classes if c in exact}
+    return {c: names[c] for c in classes if c in names}
 
 
 def _finder(classes: Sequence[str]) -> Callable[[str], str]:

@@ -1,4 +1,5 @@
-"""What a folder holds: folders, pictures, and what is neither. A link counts as what it leads to.
+"""What a folder holds: folders, pictures, and what is neither; and a folder of pictures per class as a dataset, as it is or
+below the folders of splits. A link counts as what it leads to.
 
 Names are judged by their letters alone: whether a name stays below its folder does not depend on where links lead, because
 the owner of the folder made them.
@@ -18,6 +19,11 @@ from rita_demo.records.errors import join_names
 
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000  # of a file name, and of a path below a folder
 MAX_NAMED = 3  # skipped names of one kind that a sentence lists
+SPLITS = ("train", "val", "test")
+ALL = "all"  # the split of a folder without splits
+#: What the folders of the splits are called, in small letters.
+SPLIT_NAMES = {"train": ("train", "training"), "val": ("val", "valid", "validation"), "test": ("test", "testing")}
+FEWEST_CLASSES = 2
 #: What systems and programs put into folders, in small letters. Hidden names are left out in any case.
 _LEFTOVERS = {
     *("__macosx", "icon\r", "desktop db", "desktop df", "network trash folder", "temporary items"),  # macOS
@@ -62,11 +68,8 @@ class FolderContent:
 
 
 def read_folder(folder: Path) -> FolderContent:
-    """What a folder holds. It is read, no file is opened.
-
-    Raises:
-        OSError: there is no such folder, or it cannot be read.
-    """
+    """What a folder holds. It is read, no file is opened. Raises OSError: there is no such folder, or it cannot be
+    read."""
     folders, pictures, skipped = list[str](), list[str](), list[tuple[Skip, str]]()
     suffixes = picture_suffixes()
     with os.scandir(folder) as entries:
@@ -123,11 +126,9 @@ def skipped_below(place: str, skipped: Skipped) -> Skipped:
 
 def skipped_text(skipped: Iterable[tuple[Skip, str]]) -> str:
     """One sentence for each kind of what is skipped, with the first names; "" for nothing."""
-    found = tuple(skipped)
-    groups = {why: [name for reason, name in found if reason is why] for why in Skip}
-    return " ".join(
-        f"{why.value} ({len(names)}): {join_names(names, MAX_NAMED)}." for why, names in groups.items() if names
-    )
+    pairs = tuple(skipped)
+    groups = {why.value: [name for reason, name in pairs if reason is why] for why in Skip}
+    return " ".join(f"{why} ({len(names)}): {join_names(names, MAX_NAMED)}." for why, names in groups.items() if names)
 
 
 def fault_of_name(name: str) -> str:
@@ -139,3 +140,88 @@ def fault_of_name(name: str) -> str:
     # for longer names the operating system raises an error instead of finding no file
     too_long = whole > MAX_PATH_BYTES or max(lengths) > MAX_NAME_BYTES
     return "names a picture that no disk can hold" if too_long else ""
+
+
+@dataclass(frozen=True)
+class ClassFolders:
+    """A folder with a folder per class: folder -> its pictures, both sorted. A folder without a picture is ``skipped``."""
+
+    pictures: dict[str, tuple[str, ...]]
+    skipped: Skipped
+
+
+@dataclass(frozen=True)
+class FolderSet:
+    """A folder as a dataset. ``rows``: split -> its pictures as (path below the folder, number of the class), class by class;
+    none where all splits together have fewer than two classes. ``classes``: the class folders of all splits, sorted.
+    ``splits_text``: the splits by name, with their folders where these have others. ``skipped``: what the folder holds beside
+    the pictures."""
+
+    rows: dict[str, list[tuple[str, int]]]
+    classes: tuple[str, ...]
+    splits_text: str
+    skipped: Skipped
+
+
+def class_folders_in(folder: Path) -> ClassFolders:
+    """The folders in a folder that hold pictures. Raises OSError: it or a folder in it is missing or cannot be read."""
+    here = read_folder(folder)
+    content = {name: read_folder(folder / name) for name in here.folders}
+    skipped = [*here.skipped, *((Skip.LOOSE, name) for name in here.pictures)]
+    for name, inside in content.items():
+        nested = [(Skip.NESTED, below) for below in inside.folders]
+        if not inside.pictures:
+            nested = [(Skip.NO_PICTURES if inside.folders else Skip.NO_CLASS, "")]
+        skipped += skipped_below(name, (*inside.skipped, *nested))
+    return ClassFolders({name: inside.pictures for name, inside in content.items() if inside.pictures}, tuple(skipped))
+
+
+def classes_in(folder: Path) -> ClassFolders:
+    """As :func:`class_folders_in`; none where the folder is missing or cannot be read."""
+    try:
+        return class_folders_in(folder)
+    except OSError:
+        return ClassFolders({}, ())
+
+
+def read_folder_set(folder: Path) -> FolderSet:
+    """A folder as a dataset; without splits where it holds no folders of pictures.
+
+    A split may lack all classes but one, but needs a class of another split: "unknown" is where some keep pictures without
+    labels. Of two folders for one split the one that comes first in ``SPLIT_NAMES`` counts, in small letters before
+    capitals."""
+    try:
+        here = read_folder(folder)
+    except OSError:
+        here = FolderContent()
+    splits = dict[str, tuple[str, ClassFolders]]()
+    for split, names in SPLIT_NAMES.items():
+        places = [place for place in here.folders if place.lower() in names]
+        for place in sorted(places, key=lambda place: (names.index(place.lower()), place != place.lower(), place)):
+            if split not in splits and (inside := classes_in(folder / place)).pictures:
+                splits[split] = place, inside
+    several = [inside.pictures.keys() for _, inside in splits.values() if len(inside.pictures) >= FEWEST_CLASSES]
+    if shared := set().union(*several):
+        splits = {split: pair for split, pair in splits.items() if shared & pair[1].pictures.keys()}
+    whole, classes = classes_in(folder), {name for _, inside in splits.values() for name in inside.pictures}
+    # a class that is called like a split, with a folder inside, is no split
+    if several or len(classes) > len(whole.pictures):
+        skipped = [*here.skipped, *((Skip.LOOSE, name) for name in here.pictures)]
+        used = {place for place, _ in splits.values()}
+        absent = {name for split, names in SPLIT_NAMES.items() if split not in splits for name in names}
+        beside = [name for name in here.folders if name not in used]
+        skipped += [(Skip.NO_SPLIT if name.lower() in absent else Skip.BESIDE, name) for name in beside]
+        for place, inside in splits.values():
+            skipped += skipped_below(place, inside.skipped)
+    else:
+        splits, classes, skipped = {ALL: ("", whole)}, set(whole.pictures), list(whole.skipped)
+    rows = {
+        split: [
+            (posixpath.join(place, name, file), label)
+            for label, name in enumerate(sorted(classes))
+            for file in inside.pictures.get(name, ())
+        ]
+        for split, (place, inside) in splits.items()
+    }
+    text = ", ".join(f"{s} (folder {place})" * (place not in ("", s)) or s for s, (place, _) in splits.items())
+    return FolderSet(rows if len(classes) >= FEWEST_CLASSES else {}, tuple(sorted(classes)), text, tuple(skipped))

@@ -91,7 +91,7 @@ class MemoryTable:
 
     def place(self, row: int | None, t: int = -1) -> tuple[int, int] | None:
         """Class and slot of a row at moment ``t``, or None if it is not there."""
-        return next(((k, slot) for k, slot, one in self.held(t) if one == row), None)
+        return next(((k, slot) for k, slot, number in self.held(t) if number == row), None)
 
     def crop(self, row: int) -> np.ndarray | None:
         """(48, 48, 3) uint8, the thumbnail of a row, or None."""
@@ -107,22 +107,14 @@ class MemoryTable:
 
     def state_at(self, t: int = -1) -> CacheState:
         """The memory at moment ``t`` as the methods compute with it."""
-        one, D = self.moments[t], self.feature.shape[1]
-        K, J, k = len(self.names), one.slots, self.label[one.held]
-        state = CacheState(
-            np.zeros((K, J, D), np.float32),
-            np.full((K, J), np.inf, np.float32),
-            np.full((K, J), -1, np.int64),
-            np.full((K, J), -1, np.int64),
-            np.bincount(k, minlength=K),
-            one.pictures,
-            self.key,
-            one.others,
-        )
-        at = (k, _slots(k))
-        state.features[at], state.entropy[at] = self.feature[one.held], self.entropy[one.held]
-        state.born[at], state.view[at] = self.born[one.held], self.view[one.held]
-        return state
+        moment, D = self.moments[t], self.feature.shape[1]
+        K, J, k = len(self.names), moment.slots, self.label[moment.held]
+        features, entropy = np.zeros((K, J, D), np.float32), np.full((K, J), np.inf, np.float32)
+        born, view = np.full((K, J), -1, np.int64), np.full((K, J), -1, np.int64)
+        at, count = (k, _slots(k)), np.bincount(k, minlength=K)
+        features[at], entropy[at] = self.feature[moment.held], self.entropy[moment.held]
+        born[at], view[at] = self.born[moment.held], self.view[moment.held]
+        return CacheState(features, entropy, born, view, count, moment.pictures, self.key, moment.others)
 
     def cache_before(self, picture_key: str, t: int = -1) -> CacheState | None:
         """What a picture is decided from: the memory at moment ``t`` without the picture's own views; None before the first
@@ -133,7 +125,7 @@ class MemoryTable:
         t %= len(self.moments)
         while picture_key and t > 0 and self.moments[t].picture_key == picture_key:
             t -= 1
-        born = [one.pictures - 1 for one in self.moments if picture_key and one.picture_key == picture_key]
+        born = [moment.pictures - 1 for moment in self.moments if picture_key and moment.picture_key == picture_key]
         return without_pictures(self.state_at(t), born) if born else self.state_at(t)
 
     def with_picture(self, title: str, picture_key: str, run: Run, crops: np.ndarray | None) -> MemoryTable:
@@ -148,15 +140,15 @@ class MemoryTable:
             kept = self.undo()
         boxes = run.attacked.encoded_views.views.boxes.tolist()
         truth = names[run.label] if run.label_given else ""
-        known = {"picture": title, "truth": truth, "file": title, "attacked": run.attack is not None}
+        about_picture = {"picture": title, "truth": truth, "file": title, "attacked": run.attack is not None}
 
         def about(view: int) -> dict[str, Any]:
-            one: dict[str, Any] = {**known, "box": tuple(boxes[view])}
+            about_view: dict[str, Any] = {**about_picture, "box": tuple(boxes[view])}
             if crops is not None and view < len(crops):
-                one |= {"thumbnail": small_crop(crops[view]), "has_thumbnail": True}
-            return one
+                about_view |= {"thumbnail": small_crop(crops[view]), "has_thumbnail": True}
+            return about_view
 
-        if picture_key and any(one.picture_key == picture_key for one in kept.moments):
+        if picture_key and any(moment.picture_key == picture_key for moment in kept.moments):
             title = f"{title}, again (its earlier views were taken out)"
         events = run.attacked.trace.cache_update.events
         return kept.with_state(title, run.cache_after, names, about, events=events, picture_key=picture_key)
@@ -177,20 +169,17 @@ class MemoryTable:
         if not self.moments or self.key != state.key:
             old = MemoryTable(state.key, names, feature=np.zeros((0, D), np.float32))
         at = k, _ = np.nonzero(np.arange(J) < np.asarray(state.count)[:, None])
-        numbers = (
-            k,
-            state.born[at],
-            state.view[at],
-            *(one[at].astype(np.float32) for one in (state.entropy, state.features)),
-        )
-        row = {one: n for n, one in enumerate(_identities(old.label, old.born, old.view, old.entropy, old.feature))}
+        floats = (column[at].astype(np.float32) for column in (state.entropy, state.features))
+        numbers = (k, state.born[at], state.view[at], *floats)
+        before = _identities(old.label, old.born, old.view, old.entropy, old.feature)
+        row = {identity: n for n, identity in enumerate(before)}
         fresh, held = list[dict[str, Any]](), list[int]()
-        for one, *values in zip(_identities(*numbers), *numbers):
-            if one not in row:
-                row[one] = len(old.label) + len(fresh)
+        for identity, *values in zip(_identities(*numbers), *numbers):
+            if identity not in row:
+                row[identity] = len(old.label) + len(fresh)
                 new = dict(zip(("label", "born", "view", "entropy", "feature"), values))
                 fresh.append(new | (about(int(new["view"])) if new["born"] == last else {}))
-            held.append(row[one])
+            held.append(row[identity])
         moment = Moment(title, int(state.pictures), J, np.array(held, np.int64), others=state.others, **happened)
         return old.with_rows(fresh).with_moments((*old.moments, moment)[-MAX_MOMENTS:])
 
@@ -202,18 +191,18 @@ class MemoryTable:
 
     def with_rows(self, rows: Sequence[Mapping[str, Any]]) -> MemoryTable:
         """With more views; of the columns that a row does not have nothing is known."""
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name, column in self.columns.items() if rows else ():
             more = [row[name] if name in row else UNKNOWN[name] for row in rows]
             array = isinstance(column, np.ndarray)
-            found[name] = np.concatenate([column, np.asarray(more, column.dtype)]) if array else (*column, *more)
-        return replace(self, **found)
+            columns[name] = np.concatenate([column, np.asarray(more, column.dtype)]) if array else (*column, *more)
+        return replace(self, **columns)
 
     def with_moments(self, moments: tuple[Moment, ...]) -> MemoryTable:
         """With these moments instead, and the rows that one of them holds."""
         used = np.zeros(len(self.label), bool)
-        for one in moments:
-            used[one.held] = True
+        for moment in moments:
+            used[moment.held] = True
         if used.all():
             return replace(self, moments=moments)
         rows = np.flatnonzero(used)
@@ -221,9 +210,8 @@ class MemoryTable:
             name: column[rows] if isinstance(column, np.ndarray) else tuple(column[n] for n in rows)
             for name, column in self.columns.items()
         }
-        return replace(
-            self, moments=tuple(replace(one, held=np.searchsorted(rows, one.held)) for one in moments), **taken
-        )
+        renumbered = tuple(replace(moment, held=np.searchsorted(rows, moment.held)) for moment in moments)
+        return replace(self, moments=renumbered, **taken)
 
     def until(self, t: int) -> MemoryTable:
         """As it was at moment ``t``."""
@@ -235,11 +223,11 @@ class MemoryTable:
 
     def views(self) -> dict[int, RememberedView]:
         """Row -> its view, in the order of entering, and what became of it, as :func:`rita_demo.stored_views` lists it."""
-        found, before = dict[int, dict[str, Any]](), set[int]()
+        views, before = dict[int, dict[str, Any]](), set[int]()
 
         def add(row: int, slot: int, gone: int | None = None) -> None:
-            known = {
-                "id": len(found),
+            view = {
+                "id": len(views),
                 "picture": int(self.born[row]),
                 "name": self.file[row] or self.picture[row],
                 "truth": self.names.index(self.truth[row]) if self.truth[row] in self.names else -1,
@@ -250,26 +238,26 @@ class MemoryTable:
                 "entropy": float(self.entropy[row]),
             }
             if gone is not None:
-                known |= {"replaced": found[gone]["id"], "gain": found[gone]["entropy"] - known["entropy"]}
-                found[gone]["replaced_by"] = known["id"]
-            found[row] = known
+                view |= {"replaced": views[gone]["id"], "gain": views[gone]["entropy"] - view["entropy"]}
+                views[gone]["replaced_by"] = view["id"]
+            views[row] = view
 
         for t, moment in enumerate(self.moments):
             last, here = moment.pictures - 1, {row: slot for _, slot, row in self.held(t)}
             for event in moment.events:
                 gone = self.find(t - 1, event.label, event.replaced_born, event.replaced_entropy) if t else None
                 row = self.find(t, event.label, last, event.entropy, event.view)
-                if row is not None and row not in found:  # None: the file that it was imported from was changed
+                if row is not None and row not in views:  # None: the file that it was imported from was changed
                     add(row, event.slot, gone)
             for row, slot in here.items():  # of an import, or from before the first moment
-                if row not in found:
+                if row not in views:
                     add(row, slot)
                 if row not in before:  # again where an import brings it back
-                    found[row] |= {"left": None, "replaced_by": None}
+                    views[row] |= {"left": None, "replaced_by": None}
             for row in before.difference(here):
-                found[row]["left"] = last
+                views[row]["left"] = last
             before = set(here)
-        return {row: RememberedView(**one) for row, one in found.items()}
+        return {row: RememberedView(**about) for row, about in views.items()}
 
 
 UNKNOWN = {
@@ -284,7 +272,7 @@ def _identities(
     label: np.ndarray, born: np.ndarray, view: np.ndarray, entropy: np.ndarray, feature: np.ndarray
 ) -> Iterator[tuple[int, int, int, float, bytes]]:
     """What tells each view from all others."""
-    return zip(label.tolist(), born.tolist(), view.tolist(), entropy.tolist(), (one.tobytes() for one in feature))
+    return zip(label.tolist(), born.tolist(), view.tolist(), entropy.tolist(), (vector.tobytes() for vector in feature))
 
 
 def _slots(k: np.ndarray) -> np.ndarray:
@@ -297,13 +285,13 @@ def without_pictures(state: CacheState, born: list[int]) -> CacheState:
     gone = np.isin(state.born, born) & (state.born >= 0)
     order = np.argsort(gone, axis=1, kind="stable")
     empty = np.take_along_axis(gone, order, 1)
-    found = {}
+    columns = {}
     for name, nothing in (("features", 0), ("entropy", np.inf), ("born", -1), ("view", -1)):
         values = getattr(state, name)[np.arange(len(gone))[:, None], order]
         values[empty] = nothing
-        found[name] = values
-    others = {name: without_pictures(one, born) for name, one in state.others.items()}
-    return replace(state, count=state.count - gone.sum(1), others=others, **found)
+        columns[name] = values
+    others = {name: without_pictures(other, born) for name, other in state.others.items()}
+    return replace(state, count=state.count - gone.sum(1), others=others, **columns)
 
 
 def small_crop(pixels: np.ndarray, box: tuple[float, ...] = (0, 0, 1, 1)) -> np.ndarray:

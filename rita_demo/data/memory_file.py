@@ -37,7 +37,7 @@ def pack(memory: MemoryTable, model: str, settings: Settings, t: int = -1, *, al
     *past, now = memory.moments
     exported = replace(now, title=IMPORTED_TITLE, picture_key="", events=(), others={})
     past += [now] * (now.title != IMPORTED_TITLE)  # exported right after an import, it is one moment
-    kept = [replace(one, events=one.events[:MAX_LOGGED_EVENTS], others={}) for one in past]
+    kept = [replace(moment, events=moment.events[:MAX_LOGGED_EVENTS], others={}) for moment in past]
     table = replace(memory.with_moments((*kept * (not alone), exported)), origin="")
     used = with_used_descriptions(settings, memory.names).as_dict()
     data = record_file.pack({"format": FORMAT, "model": model, "settings": used, "memory": table})
@@ -58,7 +58,7 @@ def unpack(
     is only read, and that is the file's own too. Raises FileError: one sentence on the first thing that is wrong."""
     packed = data.startswith(b"PK")
     start = record_file.read_member(data, record_file.TREE, record_file.MAX_TREE_BYTES, "memory") if packed else data
-    if any(one in start[: record_file.MB] for one in FORMATS_BEFORE):
+    if any(mark in start[: record_file.MB] for mark in FORMATS_BEFORE):
         refuse_earlier("This memory", "Export it again on the page.", FileError)
     file = record_file.unpack(data, "memory", (MemoryTable, Moment, CacheEvent), MAX_FILE_BYTES)
     require(isinstance(file, dict) and file.get("format") == FORMAT, "This file is not a memory of this page.")
@@ -69,32 +69,29 @@ def unpack(
     other = f"This memory belongs to another model ({theirs[:60]}); in use is {model}."
     require(theirs == model, other, "Choose that model first, then run a picture.")
     if class_prompts is None:
-        own = 2 <= len(table.names) <= MOST_NAMES and max(map(len, table.names)) <= MAX_TEXT
-        own = own and table.key == class_prompts_key(model, table.names)
-        require(own, "This memory was changed: it belongs to other class names than it says.")
+        unchanged = 2 <= len(table.names) <= MOST_NAMES and max(map(len, table.names)) <= MAX_TEXT
+        unchanged = unchanged and table.key == class_prompts_key(model, table.names)
+        require(unchanged, "This memory was changed: it belongs to other class names than it says.")
     else:
         same = (table.names, table.key) == (class_prompts.names, class_prompts.key)
         require(same, _differing_names(table.names, class_prompts.names), "Ask about the memory's own class names.")
         width = class_prompts.features.shape[-1]
     _check(table, (table.feature.shape or (0,))[-1] if width is None else width)
-    short: dict[str, Any] = {
-        name: tuple(one[:MAX_TEXT] for one in getattr(table, name)) for name in ("picture", "truth", "file")
-    }
-    moments = tuple(
-        replace(one, title=one.title[:MAX_TEXT], picture_key=one.picture_key[:MAX_TEXT]) for one in table.moments
-    )
+    texts = ("picture", "truth", "file")
+    short: dict[str, Any] = {name: tuple(text[:MAX_TEXT] for text in getattr(table, name)) for name in texts}
+    moments = tuple(replace(m, title=m.title[:MAX_TEXT], picture_key=m.picture_key[:MAX_TEXT]) for m in table.moments)
     return replace(table, origin="", **short).with_moments(moments[-MAX_MOMENTS:])
 
 
 def _differing_names(theirs: tuple[str, ...], used: tuple[str, ...]) -> str:
     """Which class names differ, the first few of each side."""
     sides = {"only the memory has": set(theirs) - set(used), "only those in use": set(used) - set(theirs)}
-    said = [
+    parts = [
         f"{side} {', '.join(name[:MAX_TEXT] for name in sorted(names)[:MAX_SHOWN])}{' ...' * (len(names) > MAX_SHOWN)}"
         for side, names in sides.items()
         if names
     ]
-    differ = "; ".join(said) or "they are in another order"
+    differ = "; ".join(parts) or "they are in another order"
     return f"This memory belongs to other class names than those in use: {differ}."
 
 
@@ -109,10 +106,10 @@ def _check(table: MemoryTable, width: int) -> None:
             require(same, f"This memory was changed: {name} has another kind or shape.")
         require(len(column) == n, "This memory was changed: a column has another length.")
     pictures = table.moments[-1].pictures if table.moments else -1
-    most, slots = int(SETTINGS["slots"].high), [one.slots for one in table.moments]
+    most, slots = int(SETTINGS["slots"].high), [moment.slots for moment in table.moments]
     for name, value, low, high in (
         ("pictures", pictures, 0, MAX_PICTURES - 1),
-        *(("slots", one, 1, most) for one in slots),
+        *(("slots", number, 1, most) for number in slots),
     ):
         require(low <= value <= high, f"This memory was changed: its {name} is not a number it can be.")
     length = np.linalg.norm(table.feature.astype(np.float64), axis=1)
@@ -123,7 +120,7 @@ def _check(table: MemoryTable, width: int) -> None:
         "a class is not in the list": (table.label >= 0) & (table.label < K),
         "an item is older than the memory": (table.born >= 0) & (table.born < pictures),
         "a view has no number": (table.view >= 0) & (table.view < 1 << 16),
-        "a view's box is none": [len(one) in (0, 4) and all(-1e-3 <= e <= 1 + 1e-3 for e in one) for one in table.box],
+        "a view's box is none": [len(box) in (0, 4) and all(-1e-3 <= e <= 1 + 1e-3 for e in box) for box in table.box],
     }.items():
         require(np.all(holds), f"This memory was changed: {sentence}.")
     require(len(table.moments) <= MAX_MOMENTS + 1, "This memory was changed: it has too many moments.")
@@ -137,7 +134,7 @@ def _check(table: MemoryTable, width: int) -> None:
         require(ordered, "This memory was changed: a moment's items are not in the order of their classes.")
         counts = np.bincount(table.label[held], minlength=K)
         require(np.all(counts <= moment.slots), "This memory was changed: a class holds more than its places.")
-        entered = all(_can_enter(one, K, moment.slots, pictures) for one in moment.events)
+        entered = all(_can_enter(event, K, moment.slots, pictures) for event in moment.events)
         require(entered, "This memory was changed: a view entered where it cannot.")
 
 

@@ -50,11 +50,7 @@ BACKBONES: dict[str, str] = {
 @cache
 def paper_results(path: Path = TABLES) -> tuple[PaperResult, ...]:
     """Every cell in the order of the paper, with remarks. One that a table prints twice alike, as the clean accuracies
-    beside each attack, is one cell.
-
-    Raises:
-        DataError: the file is missing or damaged.
-    """
+    beside each attack, is one cell. Raises DataError: the file is missing or damaged."""
     cells = tuple(dict.fromkeys(read_records(path, PaperResult, "the paper's tables")))
     rows = group_by(cells, ROW)
     return tuple(replace(cell, remark=_remark(cell, rows[ROW(cell)])) for cell in cells)

@@ -19,11 +19,8 @@ _CHANNELS = (1, 2, 3, 4)  # grey, grey and opacity, colours, colours and opacity
 
 def read_source(source: Source) -> bytes | Image.Image | np.ndarray:
     """A path, an open file, a file's bytes, a PIL picture, an array, a tensor of torch on any device or what else numpy
-    reads; afterwards it can be decoded more than once. Arrays are (H, W) or (H, W, C).
-
-    Raises:
-        PictureError: something else, a file that cannot be read, or an array of another shape.
-    """
+    reads; afterwards it can be decoded more than once. Arrays are (H, W) or (H, W, C). Raises PictureError: something
+    else, a file that cannot be read, or an array of another shape."""
     if isinstance(source, Image.Image):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
@@ -41,11 +38,8 @@ def read_source(source: Source) -> bytes | Image.Image | np.ndarray:
 
 
 def file_bytes(path: str | bytes | Path) -> bytes:
-    """The bytes of a file. Error messages show its name without the folder, which may be the server's.
-
-    Raises:
-        PictureError: it is no file, too large, or cannot be read.
-    """
+    """The bytes of a file. Error messages show its name without the folder, which may be the server's. Raises
+    PictureError: it is no file, too large, or cannot be read."""
     path = Path(os.fsdecode(path))
     try:
         if path.is_dir():
@@ -98,25 +92,21 @@ def _read_array(source: Any) -> np.ndarray:
     except Exception as error:  # of a library that is not known here
         message = f"The numbers of the {type(source).__name__} cannot be read."
         raise PictureError(message, "Pass an array of numpy.") from error
-    one = array[0] if array.ndim == 4 and len(array) == 1 else array
-    if one.ndim == 3 and one.shape[2] not in _CHANNELS and one.shape[0] in (1, 3, 4):
-        one = np.moveaxis(one, 0, 2)
-    if one.ndim < 2 or one.ndim > 3 or one.shape[2:] not in ((), *((n,) for n in _CHANNELS)) or 0 in one.shape:
+    x = array[0] if array.ndim == 4 and len(array) == 1 else array
+    if x.ndim == 3 and x.shape[2] not in _CHANNELS and x.shape[0] in (1, 3, 4):
+        x = np.moveaxis(x, 0, 2)
+    if x.ndim < 2 or x.ndim > 3 or x.shape[2:] not in ((), *((n,) for n in _CHANNELS)) or 0 in x.shape:
         shape = " x ".join(map(str, array.shape)) or "a single number"
         raise PictureError(
             f"Expected one picture as an array of shape (H, W), (H, W, 3), (H, W, 4) or (3, H, W), got {shape}.",
             "Pass one picture, with its colours last.",
         )
-    return one
+    return x
 
 
 def array_picture(array: np.ndarray, notes: list[str]) -> Image.Image:
-    """An array (H, W) or (H, W, C) of uint8, uint16, bool or floats in [0, 1] as a PIL picture. Appends a sentence on the
-    range to ``notes``.
-
-    Raises:
-        PictureError: other numbers.
-    """
+    """An array (H, W) or (H, W, C) of uint8, uint16, bool or floats in [0, 1] as a PIL picture. Appends a sentence on
+    the range to ``notes``. Raises PictureError: other numbers."""
     array = array[:, :, 0] if array.shape[2:] == (1,) else array
     if array.dtype == np.bool_:
         array = array.astype(np.uint8) * 255

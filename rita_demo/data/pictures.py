@@ -64,9 +64,7 @@ def open_picture(source: Source, *, square: str = "picture", side: int | None = 
         square: ``picture`` or ``model``, see the module's docstring.
         side: the model's input side in pixels; required for ``square="model"``.
 
-    Raises:
-        PictureError: not a picture, damaged, too large, or not readable.
-    """
+    Raises PictureError: not a picture, damaged, too large, or not readable."""
     if square not in ("picture", "model"):
         raise ValueError(f"square is 'picture' or 'model'; got {square!r}")
     if square == "model" and side is None:
@@ -113,14 +111,14 @@ def png_bytes(pixels: np.ndarray) -> bytes:
 def _decoded(source: Source, notes: list[str]) -> Iterator[tuple[Image.Image, int]]:
     """A picture in memory, in the mode of the file, and its EXIF orientation; in the block every error is a
     :class:`PictureError`."""
-    given = read_source(source)
+    opened = read_source(source)
     with _DECODE_SLOTS:
         try:
-            if isinstance(given, np.ndarray):
-                _check_size(given.shape[1], given.shape[0])
-                image = array_picture(given, notes)
+            if isinstance(opened, np.ndarray):
+                _check_size(opened.shape[1], opened.shape[0])
+                image = array_picture(opened, notes)
             else:
-                image = given if isinstance(given, Image.Image) else _from_bytes(given, notes)
+                image = opened if isinstance(opened, Image.Image) else _from_bytes(opened, notes)
             _check_size(image.width, image.height, LARGEST_PICTURE // (2 if _takes_twice(image) else 1))
             if getattr(image, "is_animated", False):
                 image.seek(0)
@@ -137,7 +135,7 @@ def _decoded(source: Source, notes: list[str]) -> Iterator[tuple[Image.Image, in
         except PictureError:
             raise
         except Exception as error:  # decoders raise errors of any kind on malformed files
-            if isinstance(given, Image.Image) and not isinstance(error, MemoryError):
+            if isinstance(opened, Image.Image) and not isinstance(error, MemoryError):
                 message = "The PIL picture cannot be read: it is closed, or its file is damaged or cut off."
                 raise PictureError(message, "Open it again, and use it before it is closed.") from error
             raise _damaged(error) from error
@@ -213,10 +211,8 @@ def _damaged(error: Exception) -> PictureError:
     if isinstance(error, MemoryError):
         return PictureError("The picture needs more memory than there is.", "Save it smaller.")
     if isinstance(error, UnidentifiedImageError):  # its first bytes are those of a known format, and its header is not
-        message = (
-            "The picture is damaged or cut off, or of a rare kind that is not supported: its header cannot be read."
-        )
-        return PictureError(message, "Save it as PNG, or download it again.")
+        rare = "of a rare kind that is not supported: its header cannot be read"
+        return PictureError(f"The picture is damaged or cut off, or {rare}.", "Save it as PNG, or download it again.")
     message = "The picture is damaged or cut off: it starts like one but cannot be read to the end."
     return PictureError(message, "Save or download it again.")
 

@@ -37,7 +37,7 @@ MAX_MEMBERS = 64
 MAX_DIRECTORY_BYTES = 16 << 10  # of the list of members
 RETRY_HINT = "Save it again on the page, or choose another file."
 #: The records of files that come with this project.
-KINDS = tuple(one for module in (records, measurement) for one in vars(module).values() if is_dataclass(one))
+KINDS = tuple(kind for module in (records, measurement) for kind in vars(module).values() if is_dataclass(kind))
 
 
 class FileError(DemoError):
@@ -157,7 +157,7 @@ def _to_tree(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, Settings):
         return {"settings": _to_tree(value.as_dict(), arrays)}
     if is_dataclass(value):
-        parts = {one.name: _to_tree(getattr(value, one.name), arrays) for one in fields(value)}
+        parts = {field.name: _to_tree(getattr(value, field.name), arrays) for field in fields(value)}
         return {"record": type(value).__name__, "fields": parts}
     if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
         return {"pairs": _to_tree(tuple(value.items()), arrays)}
@@ -202,13 +202,13 @@ def _is_a(value: Any, hint: Any) -> bool:
     """Whether a value is of an annotated type; a whole number is also a ``float``, a bool is no number."""
     kind, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
     if kind in (typing.Union, types.UnionType):
-        return any(_is_a(value, one) for one in inner)
+        return any(_is_a(value, option) for option in inner)
     if kind is tuple and inner[-1:] == (...,):
         return isinstance(value, tuple) and all(_is_a(part, inner[0]) for part in value)
     if kind is tuple:
         return isinstance(value, tuple) and len(value) == len(inner) and all(map(_is_a, value, inner))
     if kind in (dict, Mapping):
-        return isinstance(value, dict) and all(_is_a(part, one) for part in value.values() for one in inner[1:])
+        return isinstance(value, dict) and all(_is_a(part, option) for part in value.values() for option in inner[1:])
     if kind in (int, float):
         return isinstance(value, int | kind) and not isinstance(value, bool)
     return kind is Any or isinstance(value, kind)

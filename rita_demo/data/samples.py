@@ -45,10 +45,10 @@ class Sample:
         package, folder = self.place
         home = ASSETS
         if package:
-            found = importlib.util.find_spec(package)  # finds it without importing it
-            if found is None or found.origin is None:
+            module = importlib.util.find_spec(package)  # finds it without importing it
+            if module is None or module.origin is None:
                 return None
-            home = Path(found.origin).parent
+            home = Path(module.origin).parent
         path = home / folder / self.file
         return path if path.is_file() else None
 
@@ -100,4 +100,4 @@ def sample(key: str) -> Sample:
 
 def available() -> dict[str, Sample]:
     """The samples that can be loaded."""
-    return {key: one for key, one in SAMPLES.items() if one.path is not None}
+    return {key: row for key, row in SAMPLES.items() if row.path is not None}

@@ -49,7 +49,7 @@ def read(path: Path) -> tuple[MeasuredCell, ...]:
 
 def sample_outcomes() -> dict[str, SampleOutcome]:
     """Sample -> its measured outcome; DataError when the file is missing or damaged."""
-    return {one.sample: one for one in read_records(EXAMPLES, SampleOutcome, "tools.story.samples")}
+    return {outcome.sample: outcome for outcome in read_records(EXAMPLES, SampleOutcome, "tools.story.samples")}
 
 
 def detector_rows() -> tuple[DetectorRow, ...]:
@@ -62,12 +62,12 @@ def ladder_rows() -> tuple[LadderRow, ...]:
     return read_records(LADDER, LadderRow, "tools.story.ladder")
 
 
-def write_records(path: Path, found: Sequence[R]) -> None:
+def write_records(path: Path, records: Sequence[R]) -> None:
     """Write records of one type, at least one, as :func:`read_records` reads them."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow([field.name for field in fields(found[0])])
-        table.writerows(astuple(one) for one in found)
+        table.writerow([field.name for field in fields(records[0])])
+        table.writerows(astuple(record) for record in records)
 
 
 def read_records(path: Path, record: type[R], source: str) -> tuple[R, ...]:

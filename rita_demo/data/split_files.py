@@ -8,13 +8,20 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.folder_sets import SPLITS, ClassFolders, class_folders_in, read_folder_set
-from rita_demo.data.folders import Skipped, fault_of_name, skipped_below
+from rita_demo.data.folders import (
+    SPLITS,
+    ClassFolders,
+    Skipped,
+    class_folders_in,
+    fault_of_name,
+    read_folder_set,
+    skipped_below,
+)
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError
 from rita_demo.records.spreadsheet import SEPARATORS
@@ -48,20 +55,15 @@ class Listing:
     random: bool = False
 
 
-Reader = Callable[..., Listing]
-
-
 def split_folders(folder: Path, pictures: str, listing: str) -> Listing:
     """No list: a folder per class below a folder per split."""
-    found = read_folder_set(folder / pictures)
-    return Listing(check_unique(found.classes, folder.name), found.rows, found.skipped)
+    folder_set = read_folder_set(folder / pictures)
+    return Listing(check_unique(folder_set.classes, folder.name), folder_set.rows, folder_set.skipped)
 
 
 def split_file(folder: Path, pictures: str, listing: str) -> Listing:
-    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``. The paths may be Windows'.
-
-    Raises:
-        DataError: a malformed file, two names for one label or the reverse, or a path outside the folder.
+    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``. The paths may be
+    Windows'. Raises DataError: a malformed file, two names for one label or the reverse, or a path outside the folder.
     """
     where = f"{folder.name}/{listing}"
     try:
@@ -81,10 +83,7 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
 
 def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str) -> Listing:
     """``{split: [(path, label, class name)]}`` with the labels renumbered 0..K-1 in their order, so that a part of a
-    dataset works like the whole. ``where``: the list's name in error messages.
-
-    Raises:
-        DataError: as :func:`split_file`.
+    dataset works like the whole. ``where``: the list's name in error messages. Raises DataError: as :func:`split_file`.
     """
     called: dict[int, str] = {}
     for rows in splits.values():
@@ -113,16 +112,13 @@ def random_split(classes: ClassFolders, class_names: Mapping[str, str], where: s
             end = round(fraction * len(pictures))
             splits[split] += [(path, label, name) for path in sorted(pictures[begin:end])]
             begin = end
-    return replace(renumber_labels(splits, where), skipped=classes.skipped)
+    return replace(renumber_labels(splits, where), skipped=classes.skipped, random=True)
 
 
 def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
     """FGVC Aircraft: ``listing`` has a class name per line, in label order, and every split has a file
-    ``images_variant_*.txt`` with a picture's number (its file name without ``.jpg``) and class per line.
-
-    Raises:
-        DataError: a file is missing, or a line is malformed.
-    """
+    ``images_variant_*.txt`` with a picture's number (its file name without ``.jpg``) and class per line. Raises
+    DataError: a file is missing, or a line is malformed."""
     lines = _lines(folder, listing, "a class name per line")
     names = check_unique((name for _, name in lines), f"{folder.name}/{listing}")
     label = {name: index for index, (_, name) in enumerate(lines)}
@@ -156,9 +152,7 @@ def class_folders(
         numbered: the folders are named 0, 1, 2, ... in the order of the lines of ``listing``.
         subset: use only the classes that have a folder, in the order of the folder names.
 
-    Raises:
-        DataError: a file or folder is missing, a line is malformed, or a folder is not listed.
-    """
+    Raises DataError: a file or folder is missing, a line is malformed, or a folder is not listed."""
     where = f"{folder.name}/{listing}"
     called: dict[str, str] = {}  # WordNet number -> class name, in the order of the lines
     for number, line in _lines(folder, listing, "a WordNet number and a class name per line"):
@@ -167,19 +161,19 @@ def class_folders(
             raise _line_error(where, number, "a new WordNet number and a class name, as in 'n01440764 tench'", line)
         called[wnid] = name
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
-    found, skipped = dict[str, list[tuple[str, str]]](), Skipped()
+    files, skipped = dict[str, list[tuple[str, str]]](), Skipped()
     for split, place in splits.items():
         if split == "test" or (folder / pictures / place).is_dir():
-            found[split], beside = _pictures(folder, Path(pictures) / place, class_of, listing)
+            files[split], beside = _pictures(folder, Path(pictures) / place, class_of, listing)
             skipped += skipped_below("" if place == "." else place, beside)
-    here = {wnid for rows in found.values() for _, wnid in rows}
+    here = {wnid for rows in files.values() for _, wnid in rows}
     asked = {wnid: called[wnid] for wnid in (sorted(here) if subset else called)}
     label = {wnid: index for index, wnid in enumerate(asked)}
     often = Counter(asked.values())
     names = (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in asked.items())
     return Listing(
         check_unique(names, where),
-        {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
+        {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in files.items()},
         skipped,
     )
 
@@ -199,19 +193,16 @@ def _pictures(
         if name not in class_of:
             message = f"The folder {here}/{name[:80]} belongs to no class of {folder.name}/{listing}."
             raise DataError(message, "Complete the list, or move the folder elsewhere.")
-    found = [(f"{name}/{file}", class_of[name]) for name, files in classes.pictures.items() for file in files]
-    if not found:
+    pictures = [(f"{name}/{file}", class_of[name]) for name, files in classes.pictures.items() for file in files]
+    if not pictures:
         message = f"{here} should hold a folder of pictures per class; it holds none."
         raise DataError(message, "Laid out as CoOp describes, every picture lies in its class's folder.")
-    return found, classes.skipped
+    return pictures, classes.skipped
 
 
 def check_unique(names: Iterable[str], where: str, hint: str = RENAME_HINT) -> tuple[str, ...]:
-    """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal.
-
-    Raises:
-        DataError: two equal names, or half a character.
-    """
+    """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal. Raises
+    DataError: two equal names, or half a character."""
     spaced = tuple(name.replace("_", " ") for name in names)
     for name in spaced:
         if not name.isascii() and name != name.encode(errors="ignore").decode():

@@ -37,12 +37,9 @@ Page = Any  # a TiffPage of tifffile, which is imported where a TIFF is opened
 
 
 def open_tiff(data: bytes, notes: list[str], check_size: Callable[[int, int], None]) -> Image.Image:
-    """The first picture of a file that begins with :data:`MAGIC`, by Pillow, or scaled to 8 bit. Appends a sentence for each
-    step to ``notes``. ``check_size`` raises an error for a width and height that are too large to be read.
-
-    Raises:
-        PictureError: a kind that is not supported, by its name. Errors of many kinds for a damaged file.
-    """
+    """The first picture of a file that begins with :data:`MAGIC`, by Pillow, or scaled to 8 bit. Appends a sentence for
+    each step to ``notes``. ``check_size`` raises an error for a width and height that are too large to be read. Raises
+    PictureError: a kind that is not supported, by its name. Errors of many kinds for a damaged file."""
     import tifffile
 
     # what is wrong with a visitor's file is no news of the server

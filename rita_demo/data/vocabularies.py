@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 from rita_demo.data import descriptions
@@ -31,16 +31,12 @@ class Vocabulary:
     name: str
     title: str
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """K class names, underscores of the dataset written as spaces."""
-        return imagenet_names() if self.name == "imagenet" else _described(self.name)
-
-
-@cache
-def _described(name: str) -> tuple[str, ...]:
-    """The classes of a file of descriptions, which are in label order."""
-    return tuple(key.replace("_", " ") for key in descriptions.load(name))
+        """K class names: ImageNet's, or those of the file of descriptions with spaces for underscores."""
+        if self.name == "imagenet":
+            return imagenet_names()
+        return tuple(key.replace("_", " ") for key in descriptions.load(self.name))
 
 
 VOCABULARIES = {name: Vocabulary(name, row.list_title) for name, row in DATASETS.items() if row.list_title}
@@ -54,11 +50,8 @@ def vocabulary(name: str) -> Vocabulary:
 
 def prompt_template(asked: str, names: Sequence[str]) -> str:
     """The prompt, with ``{}`` for a class name, that ``hand_prompt`` means for K class names: ``asked`` is ``photo``,
-    ``dataset`` (of the ready list with these names), or the prompt itself.
-
-    Raises:
-        SettingError: ``dataset``, and no ready list has these names.
-    """
+    ``dataset`` (of the ready list with these names), or the prompt itself. Raises SettingError: ``dataset``, and no
+    ready list has these names."""
     if asked != "dataset":
         return DEFAULT_PROMPT_TEMPLATE if asked == "photo" else asked
     for name, vocabulary in VOCABULARIES.items():
@@ -70,14 +63,11 @@ def prompt_template(asked: str, names: Sequence[str]) -> str:
 
 def resolve_hand_prompt(asked: str, dataset: str) -> str:
     """``hand_prompt`` for a dataset: ``photo`` (also where the dataset's own prompt is that one) or the prompt itself.
-
-    Raises:
-        SettingError: ``dataset``, and CoOp has no prompt for it.
-    """
+    Raises SettingError: ``dataset``, and CoOp has no prompt for it."""
     if asked == "dataset":
         if dataset not in DATASETS:
-            known = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
-            message = f"There is no sentence for the folder {dataset[:60]!r}: {known}"
+            datasets = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
+            message = f"There is no sentence for the folder {dataset[:60]!r}: {datasets}"
             raise SettingError(message, "Write it yourself: --set hand_prompt='a photo of a {}.'.")
         asked = DATASETS[dataset].template
     return "photo" if asked == DEFAULT_PROMPT_TEMPLATE else asked
@@ -89,11 +79,8 @@ def parse_names(text: str) -> tuple[str, ...]:
     The inverse of :func:`format_names`.
 
     Spaces are trimmed and control characters, empty entries and repeated names (in any capitals) dropped. Emoji and
-    angle brackets stay: output escapes them.
-
-    Raises:
-        VocabularyError: fewer than 2 or more than 1200 different names, or one over 100 characters.
-    """
+    angle brackets stay: output escapes them. Raises VocabularyError: fewer than 2 or more than 1200 different names, or
+    one over 100 characters."""
     return check_names(_entries(text))
 
 
@@ -134,11 +121,8 @@ def duplicates(text: str) -> tuple[str, ...]:
 
 
 def index_of(names: Sequence[str], wanted: str) -> int:
-    """The index of a class name; capitals, and underscores for spaces, do not matter.
-
-    Raises:
-        VocabularyError: there is no such class; lists the closest names.
-    """
+    """The index of a class name; capitals, and underscores for spaces, do not matter. Raises VocabularyError: there is
+    no such class; lists the closest names."""
     if wanted in names:
         return names.index(wanted)
     folded = [_folded(name) for name in names]
@@ -152,11 +136,8 @@ def index_of(names: Sequence[str], wanted: str) -> int:
 
 
 def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
-    """The index of a class that is named, or given by its index. ``what``: the label in error messages.
-
-    Raises:
-        VocabularyError: there is no such class. SettingError: an index outside the classes, or neither name nor index.
-    """
+    """The index of a class that is named, or given by its index. ``what``: the label in error messages. Raises
+    VocabularyError: there is no such class. SettingError: an index outside the classes, or neither name nor index."""
     if isinstance(label, str):
         return index_of(names, label)
     try:
@@ -172,8 +153,8 @@ def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
 def _entries(text: str) -> list[str]:
     if not re.search("[,;]", text):  # cells that were copied from a spreadsheet
         text = text.replace("\t", "\n")
-    found = (match.groups() for match in _ENTRY.finditer(text))
-    return [plain if quoted is None else quoted.replace('""', '"') for quoted, plain in found]
+    entries = (match.groups() for match in _ENTRY.finditer(text))
+    return [plain if quoted is None else quoted.replace('""', '"') for quoted, plain in entries]
 
 
 def _folded(name: str) -> str:

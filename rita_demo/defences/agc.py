@@ -1,8 +1,7 @@
 """AGC: the feature is turned towards the mean of distorted copies, further where it is an outlier (Li et al. 2026)."""
 
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
-from rita_demo.process.lazy import Tensor, torch
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.lazy import Tensor, torch, uniform
 from rita_demo.settings.setting import Setting
 
 DISTORTION = 0.5  # each corner moves inwards by up to half of this share of the side

@@ -3,8 +3,7 @@
 from io import BytesIO
 
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
-from rita_demo.process.lazy import Tensor, torch
-from rita_demo.process.random_numbers import normal
+from rita_demo.process.lazy import Tensor, normal, torch
 from rita_demo.settings.setting import Setting
 
 CROPS, SMALLEST_CROP = 16, 0.5  # of the picture's area

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput, answer_of, method
 from rita_demo.defences.prompt_tuning import tuned_prompts
-from rita_demo.process.lazy import Tensor, torch
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.lazy import Tensor, torch, uniform
 from rita_demo.settings.setting import Setting
 
 SHARED, STABLE = 0.4, 0.6  # weights of the two scores

@@ -2,8 +2,7 @@
 
 from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
-from rita_demo.process.lazy import Tensor, torch
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.lazy import Tensor, torch, uniform
 from rita_demo.settings.setting import Setting
 
 

@@ -47,7 +47,7 @@ class SingleViewLogits:
         return self.model.encode_pixels(view_zero) @ self.template_features.T / self.model.temperature
 
     def recorded(self, key: Hashable, step: Callable[..., Sequence[Tensor]], *inputs: Tensor) -> tuple[Tensor, ...]:
-        """``step(self, *inputs)``, which a GPU records (:class:`~rita_demo.process.cuda_graphs.CudaGraphs`)."""
+        """``step(self, *inputs)``, which a GPU records (:class:`~rita_demo.process.gpu.CudaGraphs`)."""
 
         def with_templates(template_features: Tensor, *inputs: Tensor) -> Sequence[Tensor]:
             return step(replace(self, template_features=template_features), *inputs)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from rita_demo.process.host_copies import array_like, copy_together
+from rita_demo.process.gpu import array_like, copy_together
 
 T = TypeVar("T")
 

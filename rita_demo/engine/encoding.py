@@ -16,7 +16,7 @@ from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.vocabularies import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
-from rita_demo.process.cuda_graphs import fast_products
+from rita_demo.process.gpu import fast_products
 from rita_demo.records import ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import BackboneError, SettingError
 from rita_demo.records.keys import class_prompts_key, hash_key

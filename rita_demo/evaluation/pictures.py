@@ -26,8 +26,7 @@ from rita_demo.data.datasets import (
     root_of,
     unknown_dataset,
 )
-from rita_demo.data.folder_sets import SPLITS
-from rita_demo.data.folders import fault_of_name, skipped_text
+from rita_demo.data.folders import SPLITS, fault_of_name, skipped_text
 from rita_demo.data.picture_sources import Source, file_bytes
 from rita_demo.data.pictures import SMALLEST_SIDE, open_picture, picture_of, png_bytes, whole_pixels
 from rita_demo.data.vocabularies import VOCABULARIES, index_of, label_index

@@ -23,8 +23,7 @@ from rita_demo.method.sinkhorn import Problem, differentiable_distance, transpor
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import exact_products
-from rita_demo.process.host_copies import on_host
+from rita_demo.process.gpu import exact_products, on_host
 from rita_demo.records import Alignment, CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 

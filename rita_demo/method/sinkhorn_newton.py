@@ -27,8 +27,7 @@ from torch import Tensor
 
 from rita_demo.method.cost import to_float64
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import CudaGraphs
-from rita_demo.process.host_copies import on_host
+from rita_demo.process.gpu import CudaGraphs, on_host
 
 ANNEALING_START = 4.0  # annealing starts where the largest centred cost is this many lambda
 LEVEL_TOLERANCE = 0.1  # lambda is halved when every column error is below this share of the smallest column

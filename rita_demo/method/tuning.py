@@ -9,7 +9,7 @@ from torch import Tensor
 from rita_demo.method.confidence import entropy_of
 from rita_demo.method.cost import unit, view_cost, view_log_probability
 from rita_demo.method.sinkhorn import entropic_value, transport_options
-from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.process.gpu import CudaGraphs
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings, in_groups
 

@@ -40,7 +40,7 @@ def parallel_chunks(work: Callable[[range], R], count: int) -> list[R]:
         waiting = [_pool().submit(run_chunk, chunk) for chunk in chunks]
     except RuntimeError:  # the interpreter exits and starts no threads
         return [run_chunk(chunk) for chunk in chunks]
-    return [one.result() for one in waiting]
+    return [chunk.result() for chunk in waiting]
 
 
 @cache

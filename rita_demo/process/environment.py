@@ -1,10 +1,13 @@
-"""The environment variables of this project: each is read and checked here, and nowhere else.
+"""What the process finds around it: its environment variables, the proxies that they name, a browser, a graphics card.
 
-``docs/deployment.md`` shows :func:`markdown_table`; a test compares the two.
+Each variable is read and checked here, and nowhere else.
 """
 
 import os
-from collections.abc import Callable, Mapping
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,26 +17,22 @@ from rita_demo.records.errors import SettingError
 Accounts = tuple[tuple[str, str], ...]
 MAX_DIGITS = 20  # int() raises an error of its own beyond some thousands
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})  # in small or capital letters
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+_FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+--disable-component-update --disable-sync"""
+BROWSER_FLAGS = _FLAGS.split()  # no network, no graphics card, no sandbox, no first run
+GRAPHICS_CARDS = Path("/proc/driver/nvidia/gpus")  # of NVIDIA's driver: a folder for every card
 
 
 @dataclass(frozen=True)
 class Variable:
-    """``kind`` and ``meaning``: columns of the table. ``default``: its value where it is not set, or empty, and
-    ``shown``: how the table names it. ``parse``: text -> value; raises ValueError with the end of a sentence. ``gradio``:
-    Gradio's own variable, which counts where this one is not set."""
+    """``default``: its value where it is not set, or empty. ``parse``: text -> value; raises ValueError with the end of a
+    sentence. ``gradio``: Gradio's own variable, which counts where this one is not set."""
 
-    kind: str
-    default: Any
-    meaning: str
+    default: Any = None
     parse: Callable[[str], Any] = str
     gradio: str = ""
-    shown: str = ""
-
-
-def data_folder() -> Path | None:
-    """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
-    named: Path = value("RITA_DATA")
-    return None if named == VARIABLES["RITA_DATA"].default and not named.is_dir() else named
 
 
 def _boolean(text: str) -> bool:
@@ -55,66 +54,87 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
 
 def _accounts(text: str) -> Accounts:
     """``user:password[,user2:password2]``. No message repeats any of it."""
-    found: dict[str, str] = {}
-    for number, one in enumerate(text.split(","), 1):
-        user, colon, password = one.partition(":")
+    accounts: dict[str, str] = {}
+    for number, part in enumerate(text.split(","), 1):
+        user, colon, password = part.partition(":")
         user = user.strip()
         if not (colon and user and password):
             form = "user:password, several of them with commas between"
             raise ValueError(f"is {form}; part {number} is not (a password cannot hold a comma)")
-        if user in found:
+        if user in accounts:
             raise ValueError(f"names a user twice; look at part {number}")
-        found[user] = password
-    return tuple(found.items())
+        accounts[user] = password
+    return tuple(accounts.items())
 
 
+#: docs/deployment.md says what they mean.
 VARIABLES: dict[str, Variable] = {
-    "RITA_BACKBONE": Variable("model", "embedded", "at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`"),
-    "RITA_DEVICE": Variable("device", None, "`cpu`, `cuda`, `cuda:1` or `mps`", shown="the fastest"),
-    "RITA_HOST": Variable(
-        "address", "127.0.0.1", "where to listen; `0.0.0.0` lets others in", gradio="GRADIO_SERVER_NAME"
-    ),
-    "RITA_PORT": Variable("1 to 65535", 7860, "the port", _integer(1, 65535), gradio="GRADIO_SERVER_PORT"),
-    "RITA_DATA": Variable("folder", Path("data"), "the datasets; downloaded ones are stored here", Path),
-    "RITA_RUNS": Variable("folder", Path("runs"), "the runs that the page writes and opens", Path),
-    "RITA_AUTH": Variable(
-        "accounts", (), "`user:password[,user2:password2]`; without them everybody sees the page", _accounts
-    ),
-    "RITA_GRACE": Variable("0 to 600", 5, "seconds for running events after SIGTERM or SIGINT", _integer(0, 600)),
-    "RITA_DEBUG": Variable(
-        "0 or 1",
-        False,
-        "errors in full, messages included: they may contain what a visitor typed",
-        _boolean,
-        shown="`0`",
-    ),
-    "RITA_BROWSER": Variable("file", None, "the Chromium of printed figures, tests and `bench`", shown="searched"),
-    "RITA_URL": Variable("address", None, "a running page that the browser tests use instead of starting one"),
+    "RITA_BACKBONE": Variable("embedded"),
+    "RITA_DEVICE": Variable(),
+    "RITA_HOST": Variable("127.0.0.1", gradio="GRADIO_SERVER_NAME"),
+    "RITA_PORT": Variable(7860, _integer(1, 65535), "GRADIO_SERVER_PORT"),
+    "RITA_DATA": Variable(Path("data"), Path),
+    "RITA_RUNS": Variable(Path("runs"), Path),
+    "RITA_AUTH": Variable((), _accounts),
+    "RITA_GRACE": Variable(5, _integer(0, 600)),
+    "RITA_DEBUG": Variable(False, _boolean),
+    "RITA_BROWSER": Variable(),
+    "RITA_URL": Variable(),  # a running page that the browser tests use instead of starting one
 }
 
 
-def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
+def value(name: str, environ: Mapping[str, str] = os.environ) -> Any:
     """The value of a variable, or its default. Raises SettingError: the value is not allowed."""
-    one, environ = VARIABLES[name], os.environ if environ is None else environ
-    for source in filter(None, (name, one.gradio)):
+    variable = VARIABLES[name]
+    for source in filter(None, (name, variable.gradio)):
         if text := environ.get(source, "").strip():
             try:
-                return one.parse(text)
+                return variable.parse(text)
             except ValueError as error:
                 raise SettingError(f"{source} {error}.") from None
-    return one.default
+    return variable.default
 
 
-def check(environ: Mapping[str, str] | None = None) -> None:
+def check(environ: Mapping[str, str] = os.environ) -> None:
     """Read all variables before the model is loaded. Raises SettingError: the first value that is not allowed."""
     for name in VARIABLES:
         value(name, environ)
 
 
-def markdown_table() -> str:
-    rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    for name, one in VARIABLES.items():
-        default = one.shown or (f"`{one.default}`" if one.default else "none")
-        also = f". Where it is not set `{one.gradio}` counts" if one.gradio else ""
-        rows.append(f"| `{name}` | {one.kind} | {default} | {one.meaning}{also} |")
-    return "\n".join(rows)
+def data_folder() -> Path | None:
+    """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
+    folder: Path = value("RITA_DATA")
+    return None if folder == VARIABLES["RITA_DATA"].default and not folder.is_dir() else folder
+
+
+def find_chromium() -> str | None:
+    """Path of the Chromium that prints figures, and that ``bench`` and the tests drive: ``RITA_BROWSER`` if that file exists,
+    else the first installed one; None if there is none."""
+    asked: str | None = value("RITA_BROWSER")
+    if asked:
+        return asked if Path(asked).exists() else None
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def graphics_card_warning(device: str) -> str:
+    """A sentence where a model is on the CPU although this machine has a graphics card, and nobody asked for that; else "". A
+    run that comes from another machine says nothing of this one's card: torch is asked too, once it is loaded."""
+    if device != "cpu" or value("RITA_DEVICE") or not GRAPHICS_CARDS.is_dir() or not any(GRAPHICS_CARDS.iterdir()):
+        return ""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.cuda.is_available():
+        return ""
+    reasons = "its driver may be older than torch, torch may be built without CUDA, or a container may lack the card"
+    return f"The model runs on the CPU, because torch cannot use this machine's graphics card: {reasons}."
+
+
+@contextmanager
+def without_proxies() -> Iterator[None]:
+    """The block asks this machine alone: it sees no proxy, so that none is asked for this machine, and none is refused that
+    httpx cannot use (SOCKS, a malformed address). Downloads after the block have them again. Only while no other thread
+    downloads."""
+    hidden = {name: os.environ.pop(name) for name in tuple(os.environ) if name.lower() in PROXIES}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)

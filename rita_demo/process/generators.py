@@ -1,7 +1,7 @@
 """Generators that report progress and return a result."""
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Generic, TypeVar
 
 Y = TypeVar("Y")
@@ -43,9 +43,14 @@ def contained() -> Iterator[None]:
 
 def contained_steps(steps: Generator[Y, None, R]) -> Generator[Y, None, R]:
     """The steps of a generator, each :func:`contained`."""
+    return steps_in(contained, steps)
+
+
+def steps_in(block: Callable[[], AbstractContextManager[None]], steps: Generator[Y, None, R]) -> Generator[Y, None, R]:
+    """The steps of a generator, each in a ``block`` of its own; what is between the steps is not."""
     with closing(steps):
         while True:
-            with contained():
+            with block():
                 try:
                     step = next(steps)
                 except StopIteration as end:

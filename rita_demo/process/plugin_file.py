@@ -70,13 +70,13 @@ def load_plugin(spec: str, kind: type[T], record_of: Callable[[Any], T] | None =
     if not hasattr(module, name):
         also = f", or def {name}(...)" * (record_of is not None)
         raise PluginError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...){also}.")
-    found = getattr(module, name)
-    if record_of is not None and callable(found) and not isinstance(found, kind | type):
-        return record_of(found)
-    if not isinstance(found, kind):
+    value = getattr(module, name)
+    if record_of is not None and callable(value) and not isinstance(value, kind | type):
+        return record_of(value)
+    if not isinstance(value, kind):
         wanted = kind.__name__ + " or a function" * (record_of is not None)
-        raise PluginError(f"{place(spec)}: {name} is a {type(found).__name__}; expected {wanted}.")
-    return found
+        raise PluginError(f"{place(spec)}: {name} is a {type(value).__name__}; expected {wanted}.")
+    return value
 
 
 def plugin_digest(spec: str) -> str:
@@ -96,14 +96,14 @@ def _hash(content: bytes) -> str:
 
 
 def _code(file: Path) -> bytes:
-    return b"".join(one.read_bytes() for one in (file, *helper_files(file)))
+    return b"".join(path.read_bytes() for path in (file, *helper_files(file)))
 
 
 def _content(value: Any) -> bytes:
     """Bytes that are others when the value of a record is another."""
     if is_dataclass(value) and not isinstance(value, type):
-        fields = {name: one for name, one in vars(value).items() if name not in ("plugin", "digest")}
-        return b"".join(name.encode() + _content(one) for name, one in fields.items())
+        fields = {name: field for name, field in vars(value).items() if name not in ("plugin", "digest")}
+        return b"".join(name.encode() + _content(field) for name, field in fields.items())
     return _function_code(inspect.unwrap(value)) if callable(value) else repr(value).encode()
 
 
@@ -124,15 +124,15 @@ def _function_code(function: Callable[..., Any]) -> bytes:
 
 def helper_files(file: Path) -> tuple[Path, ...]:
     """The files of its own folder that a Python file imports, and those that these import, sorted; all of a package."""
-    found, waiting = set[Path](), [file]
+    helpers, waiting = set[Path](), [file]
     while waiting:
         for name in _imported_names(waiting.pop()):
             package, module = file.parent / name[0], file.parent.joinpath(*name).with_suffix(".py")
             here = package.rglob("*.py") if (package / "__init__.py").is_file() else filter(Path.is_file, [module])
-            new = {*here} - found - {file}
-            found |= new
+            new = {*here} - helpers - {file}
+            helpers |= new
             waiting += new
-    return tuple(sorted(found))
+    return tuple(sorted(helpers))
 
 
 def _imported_names(file: Path) -> set[tuple[str, ...]]:
@@ -153,9 +153,9 @@ def _forget_others(file: Path) -> None:
     """Helpers of a file that were edited since they were imported, and those of that name in another folder, are imported
     anew."""
     helpers = helper_files(file)
-    for one in (file, *helpers):
+    for path in (file, *helpers):
         with suppress(OSError):  # compiled code counts as current where the edit has its second and its size
-            Path(cache_from_source(str(one))).unlink(missing_ok=True)
+            Path(cache_from_source(str(path))).unlink(missing_ok=True)
     for helper in helpers:
         name = ".".join(helper.relative_to(file.parent).with_suffix("").parts).removesuffix(".__init__")
         loaded, content = Path(getattr(sys.modules.get(name), "__file__", None) or ""), helper.read_bytes()
@@ -171,13 +171,13 @@ def script_spec(record: Any) -> str:
 
 def _functions(record: Any) -> list[Callable[..., Any]]:
     """The functions among a record's values, also those of a record inside it."""
-    found: list[Callable[..., Any]] = []
+    functions: list[Callable[..., Any]] = []
     for value in vars(record).values():
         if is_dataclass(value) and not isinstance(value, type):
-            found += _functions(value)
+            functions += _functions(value)
         elif callable(value):
-            found.append(value)
-    return found
+            functions.append(value)
+    return functions
 
 
 def is_script(spec: str) -> bool:

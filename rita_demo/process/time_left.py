@@ -24,11 +24,11 @@ class TimeLeft:
     def limit(self, seconds: float) -> int | None:
         """The estimate as it is said, in whole seconds, at least 1; None: it is more than a third above the least that
         was said, and no number is said."""
-        said = max(1, round(seconds))
-        if said > MOST_GROWTH * self._least:
+        number = max(1, round(seconds))
+        if number > MOST_GROWTH * self._least:
             return None
-        self._least = min(self._least, said)
-        return said
+        self._least = min(self._least, number)
+        return number
 
     def say(self, fraction: float) -> str:
         """The words for a job of which this ``fraction`` is done; "" before there is an estimate, and at the end. The pace is
@@ -39,5 +39,5 @@ class TimeLeft:
         if now <= FIRST_SECONDS or len(self._steps) < FIRST_STEPS or fraction >= 1:
             return ""
         (begin, before), (end, done) = self._steps[0], self._steps[-1]
-        said = self.limit((1 - done) * (end - begin) / (done - before) - (now - end))
-        return LONGER if said is None else f"about {said} s left"
+        number = self.limit((1 - done) * (end - begin) / (done - before) - (now - end))
+        return LONGER if number is None else f"about {number} s left"

@@ -3,16 +3,21 @@ and ours do not reach it.
 
 These four are states of a thread and are entered. The default dtype and the precision of products are states of the whole
 process, and are never set: another thread would compute with ours. So all our tensors name their dtype, and products that
-torch would round are refused."""
+torch would round are refused.
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager
+And torch's compiler, which a server does not use and does not load."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from inspect import isfunction, isgeneratorfunction
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
 
+from rita_demo.process.generators import steps_in
 from rita_demo.records.errors import BackboneError
 
 P = ParamSpec("P")
@@ -48,7 +53,7 @@ def in_plain_torch(function: Callable[P, R]) -> Callable[P, R]:
 
         @wraps(function)
         def steps(*args: P.args, **kwargs: P.kwargs) -> R:
-            return cast(R, _plain_steps(cast(Any, function(*args, **kwargs))))
+            return cast(R, steps_in(plain_torch, cast(Any, function(*args, **kwargs))))
 
         return steps
 
@@ -68,17 +73,6 @@ def methods_in_plain_torch(cls: C) -> C:
     return cls
 
 
-def _plain_steps(steps: Generator[Any, Any, R]) -> Generator[Any, None, R]:
-    with closing(steps):
-        while True:
-            with plain_torch():
-                try:
-                    progress = next(steps)
-                except StopIteration as end:
-                    return end.value
-            yield progress
-
-
 def _check_products() -> None:
     onednn: Any = torch.backends.mkldnn
     for name, precision in (("matmul", onednn.matmul.fp32_precision), ("conv", onednn.conv.fp32_precision)):
@@ -96,3 +90,26 @@ def _rounds(precision: str) -> bool:
     if precision == "tf32":
         return bool(torch.cpu.get_capabilities().get("amx_fp16"))
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+@contextmanager
+def without_compiler() -> Iterator[None]:
+    """Inside, where open_clip is imported, ``torch._dynamo`` is a module with two functions alone: torchvision and timm import
+    it, and with it triton, for these two: 0.1 GB and a second of the processor. Afterwards an import gives the real one."""
+    if "torch._dynamo" in sys.modules:
+        yield
+        return
+
+    def disable(function: Callable[..., Any] | None = None, *_: object, **__: object) -> Callable[..., Any]:
+        return function or (lambda later: later)
+
+    compiler, utils = ModuleType("torch._dynamo"), ModuleType("torch._dynamo.utils")
+    vars(compiler).update(disable=disable, utils=utils)
+    vars(utils).update(is_compile_supported=lambda device: False)
+    stand_ins = {module.__name__: module for module in (compiler, utils)}
+    sys.modules.update(stand_ins)
+    try:
+        yield
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]

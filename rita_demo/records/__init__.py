@@ -31,12 +31,15 @@ from rita_demo.records.run import (
     AttackStepResult,
     AttackTrace,
     BackboneInfo,
+    CheckedAnswer,
+    CheckedAnswers,
     EncodedViews,
     ImageResult,
     Passes,
     Picture,
+    PictureChange,
     Run,
+    StoryChecks,
     ThreatModel,
     ViewSet,
 )
-from rita_demo.records.story import CheckedAnswer, CheckedAnswers, PictureChange, StoryChecks

@@ -29,7 +29,7 @@ class SamePrompt:
 def same_prompts_warning(groups: tuple[SamePrompt, ...]) -> str:
     """A sentence on each group of names that the model cannot tell apart, three at most; "" for none."""
     more = [f"There are {len(groups) - 3} more such groups of names."] if len(groups) > 3 else []
-    return " ".join([*(one.sentence for one in groups[:3]), *more])
+    return " ".join([*(group.sentence for group in groups[:3]), *more])
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,7 @@ class TheoremBounds:
     mean_gap: Array
     bures: Array
     exact: Array  # twice the cost without entropic regularisation, all mass moved; NaN where not computed
-    used: (
-        Array  # twice the cost RITA decided with (its lambda, rho and view weights); may be outside the bounds, or NaN
-    )
+    used: Array  # twice the cost RITA decided with (its lambda, rho, view weights); may be outside the bounds, or NaN
 
 
 @dataclass(frozen=True)
@@ -156,9 +154,7 @@ class Verdict:
     margin: float
     margin_unit: str
     added: Array | None = None  # (3, S, S) in [-1, 1]: what a defence that changes pixels added to the whole picture
-    memory: tuple[CacheState, CacheUpdate] | None = (
-        None  # of a defence with its own: after the picture, and what entered
-    )
+    memory: tuple[CacheState, CacheUpdate] | None = None  # of a defence with its own: afterwards, and what entered
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from typing import NoReturn
 def did_you_mean(name: object, known: Iterable[str], otherwise: str = "", ending: str = "") -> str:
     """A hint for an unknown name: "Did you mean ...?" with the closest of the ``known`` ones, else ``otherwise``. One that
     differs in capitals alone is meant alone. ``ending`` is written behind each."""
-    folded, wanted = {one.casefold(): one for one in known}, str(name)[:100].strip().casefold()
+    folded, wanted = {word.casefold(): word for word in known}, str(name)[:100].strip().casefold()
     close = [wanted] if wanted in folded else difflib.get_close_matches(wanted, folded, 3)
-    return f"Did you mean {' or '.join(folded[one] + ending for one in close)}?" if close else otherwise
+    return f"Did you mean {' or '.join(folded[word] + ending for word in close)}?" if close else otherwise
 
 
 def join_names(names: Sequence[str], most: int) -> str:
     """The first ``most`` names with commas, and the number of the others. A name that cannot be printed is escaped."""
-    shown = ", ".join(name if name.isprintable() else ascii(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    listed = ", ".join(name if name.isprintable() else ascii(name) for name in names[:most])
+    return listed + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 class DemoError(Exception):
@@ -82,9 +82,8 @@ def refuse_gone(name: object) -> None:
     if sentence := GONE.get(text.partition("=")[0], GONE.get(method)):
         raise SettingError(sentence)
     if protocol := GONE_METHODS.get(method):
-        raise SettingError(
-            f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."
-        )
+        same = f"rita with --protocols {protocol} (the setting protocol={protocol})"
+        raise SettingError(f"The method {method} is {same}: ask for that.")
 
 
 def refuse_earlier(what: str, instead: str, kind: type[DemoError] = DataError) -> NoReturn:

@@ -54,13 +54,13 @@ def masking_signs(
     ``static``: cells under other attacks.
     """
     cell = adaptive.cell
-    own = [o for o in others if adaptive.same_pictures(o) and adaptive.same_method(o)]
+    same_method = [o for o in others if adaptive.same_pictures(o) and adaptive.same_method(o)]
     weaker = [o.cell for o in static if adaptive.same_pictures(o) and adaptive.same_method(o)]
     weaker = [c for c in weaker if c.attack in STATIC and c.budget == cell.budget]
     clip = [o for o in others if o.cell.method == "clip" and o.gradient and adaptive.same_pictures(o)]
     clip_gradient = [o.gradient for o in clip if o.gradient and o.cell.budget == cell.budget]
-    queries = [o.cell for o in own if o.by_queries and o.cell.budget == cell.budget]
-    by_gradient = [o.cell for o in own if not o.by_queries]
+    queries = [o.cell for o in same_method if o.by_queries and o.cell.budget == cell.budget]
+    by_gradient = [o.cell for o in same_method if not o.by_queries]
     large = [c for c in by_gradient if c.budget >= LARGE_BUDGET]
     fewer = [c for c in by_gradient if c.budget == cell.budget and FEWER_STEPS * c.steps <= cell.steps]
     return (
@@ -76,9 +76,9 @@ def _any(cells: Sequence[MeasuredCell], holds: Callable[[MeasuredCell], bool]) -
     return any(map(holds, cells)) if cells else None
 
 
-def _above(one: MeasuredCell, other: MeasuredCell) -> bool:
+def _above(cell: MeasuredCell, other: MeasuredCell) -> bool:
     """Whether an accuracy is larger than another, by more than chance."""
-    return one.low > other.accuracy and one.accuracy > 100 * wilson(other.accuracy * other.n / 100, other.n)[1]
+    return cell.low > other.accuracy and cell.accuracy > 100 * wilson(other.accuracy * other.n / 100, other.n)[1]
 
 
 def masking_sentence(signs: Sequence[bool | None]) -> str:

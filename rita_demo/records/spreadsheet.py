@@ -1,4 +1,4 @@
-"""Tables that a person opens in a spreadsheet, or saved from one."""
+"""Tables as text: those that a person opens in a spreadsheet, or saved from one, and those of the terminal."""
 
 import csv
 import io
@@ -23,12 +23,9 @@ def csv_bytes(rows: Iterable[Sequence[object]]) -> bytes:
 def read_columns(text: str, *columns: str) -> list[tuple[str, ...]] | None:
     """The cells of these columns in every row that is not blank; None where the first row does not name them all.
 
-    ``text``: lines that end with line feeds, cells between one of ``SEPARATORS`` or what a first line ``sep=`` says. In a
-    column's name, capitals, spaces around it and byte order marks do not count. A cell that is missing is "".
-
-    Raises:
-        ValueError: no table, such as one with a quote that never ends.
-    """
+    ``text``: lines that end with line feeds, cells between one of ``SEPARATORS`` or what a first line ``sep=`` says. In
+    a column's name, capitals, spaces around it and byte order marks do not count. A cell that is missing is "". Raises
+    ValueError: no table, such as one with a quote that never ends."""
     text, separators = without_separator_line(text)
     first = next((line for line in text.split("\n") if line.strip(SEPARATORS + " ")), "")
     try:
@@ -49,10 +46,17 @@ def read_columns(text: str, *columns: str) -> list[tuple[str, ...]] | None:
 def without_separator_line(text: str) -> tuple[str, str]:
     """The text without a first line such as ``sep=;``, and the separator that it says, else all ``SEPARATORS``."""
     text = text.lstrip("\ufeff")
-    said = _SEPARATOR_LINE.match(text)
-    return (text[said.end() :], said[1]) if said else (text, SEPARATORS)
+    line = _SEPARATOR_LINE.match(text)
+    return (text[line.end() :], line[1]) if line else (text, SEPARATORS)
 
 
 def text_of(cell: str) -> str:
     """The text that :func:`csv_bytes` wrote into a cell."""
     return cell[1:] if cell.startswith(tuple(f"'{sign}" for sign in FORMULA)) else cell
+
+
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of equal length as aligned text for the terminal; numbers (cells that start with a digit) to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = ((c.rjust(w) if c[:1].isdigit() else c.ljust(w) for c, w in zip(row, widths)) for row in rows)
+    return ["  ".join(cells).rstrip() for cells in aligned]

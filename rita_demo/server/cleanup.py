@@ -31,7 +31,7 @@ INTERVAL_SECONDS = 20.0
 def sweep_uploads(folder: Path, max_bytes: int = MAX_UPLOAD_BYTES) -> None:
     """Delete uploads that are older than :data:`UPLOAD_MAX_AGE`, also what Gradio has left of incomplete ones, and then the
     oldest until the others have at most ``max_bytes`` bytes and are :data:`MAX_UPLOADS` at most. Other files stay."""
-    found = []
+    uploads = []
     for place, _, names in os.walk(folder):  # a folder that is deleted meanwhile is passed over
         if place == str(folder):
             names = [name for name in names if name.startswith("tmp")]
@@ -39,9 +39,9 @@ def sweep_uploads(folder: Path, max_bytes: int = MAX_UPLOAD_BYTES) -> None:
             continue
         for path in map(Path(place).joinpath, names):
             with suppress(OSError):  # deleted meanwhile
-                found.append((path.stat().st_mtime, path.stat().st_size, path))
+                uploads.append((path.stat().st_mtime, path.stat().st_size, path))
     total, oldest = 0, time.time() - UPLOAD_MAX_AGE
-    for count, (changed, size, path) in enumerate(sorted(found, reverse=True)):
+    for count, (changed, size, path) in enumerate(sorted(uploads, reverse=True)):
         total += size
         if total > max_bytes or count >= MAX_UPLOADS or changed < oldest:
             path.unlink(missing_ok=True)

@@ -26,23 +26,19 @@ _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-
 class Refusal(Exception):
     """A request that is not answered: an HTTP status, and a sentence for the visitor."""
 
-    def __init__(self, status: int, said: JsonValue, **headers: str) -> None:
-        self.answer = JSONResponse({"detail": said}, status, CLOSE_HEADER | headers)
+    def __init__(self, status: int, detail: JsonValue, **headers: str) -> None:
+        self.answer = JSONResponse({"detail": detail}, status, CLOSE_HEADER | headers)
 
 
 def checked_event(app: Any, path: str, body: bytes, most: int) -> bytes:
-    """The body of an event as Gradio may read it: half of an emoji, which no answer could repeat, is replaced.
-
-    Raises:
-        Refusal: it has more than ``most`` values, names a file that was not uploaded, an unknown endpoint
-            or input, a page with a very long name, or is one too many for the queue.
-        ValueError, RecursionError: it is no JSON object.
-    """
+    """The body of an event as Gradio may read it: half of an emoji, which no answer could repeat, is replaced. Raises
+    Refusal: it has more than ``most`` values, names a file that was not uploaded, an unknown endpoint or input, a page
+    with a very long name, or is one too many for the queue. ValueError, RecursionError: it is no JSON object."""
     if sum(map(body.count, (b",", b"[", b"{"))) > most:
         raise Refusal(413, TOO_MANY_VALUES.format(most))
     text = body.decode()
     if "\\ud" in text.lower():
-        text = _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
+        text = _ESCAPE.sub(lambda match: r"\ufffd" if match["half"] else match[0], text)
     event = json.loads(text)
     if not isinstance(event, dict):
         raise ValueError("no object")
@@ -65,17 +61,17 @@ def checked_event(app: Any, path: str, body: bytes, most: int) -> bytes:
     return text.encode()
 
 
-def _check_call(app: Any, name: str, given: dict[str, JsonValue]) -> None:
+def _check_call(app: Any, name: str, event: dict[str, JsonValue]) -> None:
     """Raises Refusal: the page has no such endpoint, or the endpoint no such input."""
-    known = {event.api_name: event for event in app.get_blocks().fns.values() if event.api_visibility == "public"}
-    if name not in known:
-        hint = did_you_mean(name, known, f"Endpoints: {', '.join(known)}.")
+    endpoints = {event.api_name: event for event in app.get_blocks().fns.values() if event.api_visibility == "public"}
+    if name not in endpoints:
+        hint = did_you_mean(name, endpoints, f"Endpoints: {', '.join(endpoints)}.")
         raise Refusal(404, f"There is no endpoint {name[:40]!r}. {hint}")
-    inputs = inspect.signature(known[name].fn).parameters
+    inputs = inspect.signature(endpoints[name].fn).parameters
     listed = f"Inputs: {', '.join(inputs) or 'none'}."
-    for unknown in given.keys() - inputs.keys():
+    for unknown in event.keys() - inputs.keys():
         hint = did_you_mean(unknown, inputs, listed)
         raise Refusal(400, f"This endpoint has no input {unknown[:40]!r}. {hint}")
-    for one in inputs.values():
-        if one.default is one.empty and one.name not in given:
-            raise Refusal(400, f"The input {one.name!r} is missing. {listed}")
+    for parameter in inputs.values():
+        if parameter.default is parameter.empty and parameter.name not in event:
+            raise Refusal(400, f"The input {parameter.name!r} is missing. {listed}")

@@ -50,13 +50,13 @@ async def _postprocess_changed(
     outputs: set[Block] = set(event.outputs)
     if not isinstance(answer, dict) or not answer.keys() <= outputs:
         return await _gradio_postprocess(page, event, answer, state)
-    changed = {one: value for one, value in answer.items() if not (isinstance(value, dict) and value == gr.skip())}
+    changed = {output: v for output, v in answer.items() if not (isinstance(v, dict) and v == gr.skip())}
     narrow, values = copy.copy(event), list(changed.values())
     narrow.outputs = list(changed)
     # a single output takes its value alone
     done = await _gradio_postprocess(page, narrow, values[0] if len(values) == 1 else values, state) if values else []
-    found = dict(zip(changed, done, strict=True))
-    return [found.get(one, None if one.stateful else gr.skip()) for one in event.outputs]
+    answers = dict(zip(changed, done, strict=True))
+    return [answers.get(output, None if output.stateful else gr.skip()) for output in event.outputs]
 
 
 def _whole_value(old: JsonValue, new: JsonValue) -> list[list[JsonValue]]:

@@ -1,8 +1,11 @@
-"""Serves the page on a port, with a health check and an orderly shutdown."""
+"""Serves the page on a port, with limits of its connections, a health check and an orderly shutdown."""
 
+import asyncio
+import math
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import gradio as gr
@@ -14,12 +17,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server.cleanup import start_cleanup
-from rita_demo.server.connections import BACKLOG, Connection, raise_file_limit
 from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.server.pages import Heartbeats, Pages
 from rita_demo.server.request_limits import HEALTH, RequestLimits, logged_in, request_path
@@ -30,6 +33,62 @@ MAX_QUEUE = 64  # events in the queue; further ones are refused as busy
 STEP_SECONDS = 8  # from the end of the grace period to the end of an event's current step
 #: Seconds from the end of the server to the end of the process, even if a thread still runs.
 EXIT_SECONDS = 5.0
+REQUEST_SECONDS = 20.0  # for the first lines of a request, also of the next one on the same connection
+#: Open connections, and new ones that are accepted at a time; a process may often open 1,024 files.
+MAX_CONNECTIONS, BACKLOG = 640, 128
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, with limits: by itself it waits for ever for the rest of a request's first lines, and a thousand
+    half-open ones are all that a process may have. Here one that sends no whole request in time is closed, and when there are
+    too many, the one that is silent for longest."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _silent_since = math.inf  # the loop's time; infinite while a request is answered
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_request()
+        if len(self.connections) > MAX_CONNECTIONS:
+            ours = (connection for connection in self.connections if isinstance(connection, Connection))
+            longest = min(ours, key=lambda connection: connection._silent_since)
+            longest._stop_waiting()  # not chosen again
+            longest.transport.close()
+
+    def handle_events(self) -> None:
+        last = self.cycle
+        super().handle_events()
+        if self.cycle is not last and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing() and self.cycle.response_complete:
+            self._expect_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_request(self) -> None:
+        self._stop_waiting()
+        self._silent_since = self.loop.time()
+        self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        self._silent_since = math.inf
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as it may, 65,536 at most: often 1,024 are the default and not the limit."""
+    with suppress(ImportError, OSError, ValueError):  # not on Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 1 << 16 if most == resource.RLIM_INFINITY else min(most, 1 << 16)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 class PageServer(uvicorn.Server):
@@ -80,21 +139,11 @@ class PageServer(uvicorn.Server):
         page.has_launched = True  # else Gradio opens any file
         if sessions is not None:
             start_cleanup(page, sessions)
-        super().__init__(
-            uvicorn.Config(
-                outer,
-                host.strip("[]"),
-                port,
-                http=Connection,
-                backlog=BACKLOG,
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                timeout_graceful_shutdown=(grace or 0) + STEP_SECONDS,
-            )
-        )
+        connections: Any = {"http": Connection, "backlog": BACKLOG, "ws": "none", "lifespan": "on"}
+        quiet: Any = {"log_config": None, "log_level": "warning", "access_log": False}
+        end = (grace or 0) + STEP_SECONDS
+        address = host.strip("[]"), port
+        super().__init__(uvicorn.Config(outer, *address, timeout_graceful_shutdown=end, **connections, **quiet))
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
@@ -122,9 +171,9 @@ def health(is_serving: Callable[[], bool], failure: Callable[[], object] = lambd
     are served and their first run waits."""
 
     async def state(request: Request) -> JSONResponse:
-        said = "no queue" if not is_serving() else "no model" if failure() else "ok"
-        answer = {"status": said, "step_seconds": round(SHUTDOWN.step_seconds, 1)}
-        return JSONResponse(answer, 200 if said == "ok" else 503)
+        word = "no queue" if not is_serving() else "no model" if failure() else "ok"
+        answer = {"status": word, "step_seconds": round(SHUTDOWN.step_seconds, 1)}
+        return JSONResponse(answer, 200 if word == "ok" else 503)
 
     return Route(HEALTH, state)
 

@@ -105,7 +105,10 @@ class Heartbeats:
                     await StreamingResponse(beats, media_type="text/event-stream")(scope, receive, send)
             finally:
                 if not pages.connected[page] and not request.app.stop_event.is_set():
-                    self._close(page, pages)
+                    pages.close(page)
+                    for event in self._blocks.fns.values():
+                        if event.fn and any(kind == "unload" for _, kind in event.targets):
+                            event.fn(gr.Request(session_hash=page))
 
     async def _beats(self, page: str, app: App) -> AsyncIterator[str]:
         """One line every now and then, until the server goes down or the page turns out to be none."""
@@ -115,10 +118,3 @@ class Heartbeats:
             with suppress(TimeoutError):
                 await asyncio.wait_for(app.stop_event.wait(), BEAT_SECONDS)
             waited += BEAT_SECONDS
-
-    def _close(self, page: str, pages: Pages) -> None:
-        """Run the page's unload events and delete what Gradio keeps of it."""
-        pages.close(page)
-        for event in self._blocks.fns.values():
-            if event.fn and any(kind == "unload" for _, kind in event.targets):
-                event.fn(gr.Request(session_hash=page))

@@ -94,8 +94,8 @@ def body_limit(method: str, path: str) -> int | None:
 
 
 def too_large_text(limit: int) -> str:
-    said = f"{limit // MB} MB" if limit >= MB else f"{limit >> 10} KB"
-    return f"This is more than the page takes at once ({said}). Send less."
+    most = f"{limit // MB} MB" if limit >= MB else f"{limit >> 10} KB"
+    return f"This is more than the page takes at once ({most}). Send less."
 
 
 class RequestLimits:
@@ -123,7 +123,7 @@ class RequestLimits:
         try:
             if most is None:
                 raise Refusal(404, "Not Found")
-            if not logged_in(scope) and not any(one.fullmatch(path) for one in _PUBLIC):
+            if not logged_in(scope) and not any(public.fullmatch(path) for public in _PUBLIC):
                 raise Refusal(401, NO_LOGIN)
             if self._open_requests[address] >= MAX_OPEN_REQUESTS and path != HEALTH:
                 raise Refusal(429, TOO_MANY_REQUESTS, **{"Retry-After": "5"})

@@ -2,7 +2,7 @@
 
 import os
 
-from rita_demo.process.proxies import without_proxies
+from rita_demo.process.environment import without_proxies
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 with without_proxies():

@@ -12,7 +12,7 @@ from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.figures import css_variables
-from rita_demo.process import graphics_card
+from rita_demo.process.environment import graphics_card_warning
 from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.api import add_endpoints
@@ -194,7 +194,7 @@ def _show_example(
 def _example_status(engine: Engine, example: WorkedExample) -> str:
     """HTML of the status line: why the model could not be loaded, or where the example is from and why no graphics card
     is used."""
-    failure, warning = failure_of(engine), graphics_card.warning(engine.info.device)
+    failure, warning = failure_of(engine), graphics_card_warning(engine.info.device)
     said = str(failure or f"{example.message} {warning}".strip())
     return notice.done_html(said, routine=not (failure or warning))
 

@@ -13,18 +13,18 @@ from typing import Any, TypedDict
 import torch
 from open_clip.modified_resnet import ModifiedResNet
 from open_clip.timm_model import TimmModel
+from open_clip.transformer import ResidualAttentionBlock, Transformer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rita_demo.process import environment
 from rita_demo.process.cpu_threads import parallel_chunks
-from rita_demo.process.cuda_graphs import CudaGraphs
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.gpu import CudaGraphs
+from rita_demo.process.lazy import uniform
 from rita_demo.records import BackboneInfo, Passes
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
 from rita_demo.vlm.text_tower import TextTower, text_tower
-from rita_demo.vlm.tokens_first import put_tokens_first
 
 CHUNK_SIZE = {"cpu": 16, "mps": 64, "cuda": 256}  # on a CPU the output of a layer stays below 32 MB (malloc.py)
 SMALL_TOWER = 10_000_000  # weights; on a CPU every layer of it is too little work for more than one core
@@ -76,14 +76,9 @@ class Backbone:
             are not known.
         tower: the text tower of a model that is not open_clip's, see :func:`rita_demo.vlm.own_model.own_model`.
 
-    Attributes:
-        info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
-        tower: the text tower. seen_words: as above. device: the device of the weights.
-        one_core: whether one core works faster on a picture than all of them.
-        graphs: what a GPU records and repeats.
-
-    Raises:
-        BackboneError: the model is of an unsupported kind."""
+    Attributes: info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels. tower: the text
+    tower. seen_words: as above. device: the device of the weights. one_core: whether one core works faster on a picture
+    than all of them. graphs: what a GPU records and repeats. Raises BackboneError: the model is of an unsupported kind."""
 
     def __init__(
         self,
@@ -170,9 +165,8 @@ class Backbone:
                 if not self.one_core:
                     return in_chunks(self._encode_crops, pixels, chunk)
                 chunks = pixels.split(chunk)  # the same ones on any number of cores: the same bits
-                parts = parallel_chunks(
-                    lambda some: [in_chunks(self._encode_crops, chunks[n], chunk) for n in some], len(chunks)
-                )
+                encode = self._encode_crops
+                parts = parallel_chunks(lambda some: [in_chunks(encode, chunks[n], chunk) for n in some], len(chunks))
                 return torch.cat(list(chain(*parts)))
             each = pixels.unflatten(0, (pictures, -1))
             first = in_chunks(self._encode_exactly, each[:, 0], chunk)[:, None]
@@ -260,6 +254,23 @@ class Backbone:
             )
 
 
+def put_tokens_first(visual: nn.Module) -> None:
+    """Change open_clip's own vision transformer to work on (T, B, E), tokens first; its answers stay. Other towers stay as they
+    are.
+
+    open_clip's blocks work on (B, T, E). Torch's attention turns that around to (T, B, E) without moving a number, and a product
+    of such a tensor with frozen weights becomes T small products instead of a large one, forward and backward. With the axes
+    turned around once, before the first block, the same numbers are multiplied at once. The attention that needs no gradient
+    has a path of its own for (B, T, E): a tower that is never differentiated keeps that order."""
+    transformer = getattr(visual, "transformer", None)
+    if not isinstance(transformer, Transformer):
+        return
+    if all(type(block) is ResidualAttentionBlock for block in transformer.resblocks):
+        transformer.batch_first = False
+        for block in transformer.resblocks:
+            block.attn.batch_first = False
+
+
 def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> Tensor:
     """``encode`` (n, ...) -> (n, D) on at most ``size`` pictures at once; out of memory halves ``size``. Raises
     BackboneError: the memory does not hold a single picture."""
@@ -301,9 +312,8 @@ def out_of_memory_error() -> BackboneError:
 
 def failed_device_error() -> BackboneError:
     """The error for a GPU that no longer answers."""
-    return BackboneError(
-        "The graphics card does not answer any more.", "Nothing can be computed until the server is started again."
-    )
+    hint = "Nothing can be computed until the server is started again."
+    return BackboneError("The graphics card does not answer any more.", hint)
 
 
 def check_finite(features: Tensor) -> Tensor:

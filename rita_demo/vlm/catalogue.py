@@ -1,5 +1,7 @@
-"""The models that the page and the command ``models`` offer. This module loads neither torch nor open_clip."""
+"""The models that the page and the command ``models`` offer, as ``models.toml`` lists them. This module loads neither torch nor
+open_clip."""
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,97 +36,9 @@ class ModelEntry:
         return f"Licence of the weights: {self.licence}. {used}"
 
 
-BACKBONES: dict[str, ModelEntry] = {
-    EMBEDDED: ModelEntry(
-        "Embedded model",
-        0,
-        15_028_801,
-        "Small and trained for this demo: knows everyday objects and textures, nothing to download; "
-        f"under 2 seconds per picture on two CPU cores. {NOT_ZERO_SHOT}",
-        "MIT",
-    ),
-    EMBEDDED_ROBUST: ModelEntry(
-        "Embedded model, robust",
-        0,
-        15_028_801,
-        "The embedded model with a vision tower that was fine-tuned on attacked pictures (TeCoA and FARE, 4/255): "
-        "an attack that empties the other model leaves it part of its answers.",
-        "MIT",
-    ),
-    "ViT-B-16-quickgelu:openai": ModelEntry(
-        "CLIP ViT-B/16 (OpenAI)",
-        599,
-        149_620_737,
-        "The model of most of the paper's tables; quick-GELU; about half a minute per picture on two CPU cores; "
-        "0.036 seconds on an H100, measured with random weights.",
-        "Apache 2.0; MIT in OpenAI’s repository",
-        tables=("main", "budget 4", "imagenet", "attack type", "other attacks"),
-    ),
-    "ViT-B-32-quickgelu:openai": ModelEntry(
-        "CLIP ViT-B/32 (OpenAI)",
-        605,
-        151_277_313,
-        "The fastest of the real CLIP models; quick-GELU; about 10 seconds per picture on two CPU cores; "
-        "not measured on a GPU yet.",
-        "Apache 2.0; MIT in OpenAI’s repository",
-        tables=("main", "budget 4", "imagenet", "components"),
-    ),
-    "RN50-quickgelu:openai": ModelEntry(
-        "CLIP ResNet-50 (OpenAI)",
-        408,
-        102_007_137,
-        "The convolutional CLIP of the paper; quick-GELU in its text tower; about 10 seconds per picture "
-        "on two CPU cores; not measured on a GPU yet.",
-        "MIT",
-        tables=("RN50",),
-    ),
-    "ViT-B-32:laion2b_s34b_b79k": ModelEntry(
-        "OpenCLIP ViT-B/32 (LAION-2B)",
-        605,
-        151_277_313,
-        "The same shape as CLIP ViT-B/32, trained on open data; plain GELU; about 10 seconds per picture "
-        "on two CPU cores; not measured on a GPU yet.",
-        "MIT",
-        tables=("other backbones",),
-    ),
-    "EVA02-B-16:merged2b_s8b_b131k": ModelEntry(
-        "EVA-02 CLIP B/16",
-        299,
-        149_691_137,
-        "More accurate at the size of ViT-B/16; plain GELU in its text tower; about half a minute per picture "
-        "on two CPU cores; not measured on a GPU yet.",
-        "MIT",
-        tables=("other backbones",),
-    ),
-    "PE-Core-T-16-384:meta": ModelEntry(
-        "Perception Encoder T/16",
-        278,
-        69_546_113,
-        "The smallest download here; plain GELU in its text tower; 6 M parameters for pictures of 384 pixels; prompts of 32 tokens.",
-        "Apache 2.0",
-    ),
-    "MobileCLIP2-S0:dfndr2b": ModelEntry(
-        "MobileCLIP2 S0",
-        299,
-        74_835_073,
-        "A small convolutional CLIP, made for phones; plain GELU in its text tower; 11 M parameters for pictures of 256 pixels.",
-        "Apple’s, for research that is not commercial",
-    ),
-    "PE-Core-S-16-384:meta": ModelEntry(
-        "Perception Encoder S/16",
-        349,
-        87_188_225,
-        "A small CLIP; plain GELU in its text tower; 24 M parameters for pictures of 384 pixels; prompts of 32 tokens.",
-        "Apache 2.0",
-    ),
-    "ViT-B-32:datacomp_xl_s13b_b90k": ModelEntry(
-        "OpenCLIP ViT-B/32 (DataComp-XL)",
-        605,
-        151_277_313,
-        "The same shape as CLIP ViT-B/32, trained on filtered open data; plain GELU; as fast as that.",
-        "MIT",
-    ),
-}
+_ROWS = tomllib.loads(Path(__file__).with_name("models.toml").read_text("utf-8"))
+_ROWS[EMBEDDED]["note"] += f" {NOT_ZERO_SHOT}"
+BACKBONES = {name: ModelEntry(**row | {"tables": tuple(row.get("tables", ()))}) for name, row in _ROWS.items()}
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,8 @@ _AROUND = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_m
 _NO_WEIGHTS = {"input_resolution", "context_length", "vocab_size", "n_averaged", "initted", "step"}
 #: Of several state dicts that fit, the trained weights come before their averages and before other copies.
 _COPY = re.compile(r"ema|averag|swa|momentum|teacher|target|best|init|base|old", re.IGNORECASE)
-_SAVE_HINT = (
-    "Save the model's state_dict(), by itself or under a key such as state_dict, model or vision_encoder_state_dict."
-)
+_KEYS = "state_dict, model or vision_encoder_state_dict"
+_SAVE_HINT = f"Save the model's state_dict(), by itself or under a key such as {_KEYS}."
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,12 @@ class StateDict:
     @property
     def how_it_differs(self) -> str:
         """Its part, and some of the names."""
-        found = []
+        parts = []
         for what in ("missing", "unexpected", "other_size"):
             if keys := getattr(self, what):
                 more = f" and {len(keys) - MAX_KEYS_SHOWN} more" if len(keys) > MAX_KEYS_SHOWN else ""
-                found.append(f"{what.replace('_', ' ')}: {', '.join(keys[:MAX_KEYS_SHOWN])}{more}")
-        return (f"in its part {self.part[:60]}: " if self.part else "") + "; ".join(found)
+                parts.append(f"{what.replace('_', ' ')}: {', '.join(keys[:MAX_KEYS_SHOWN])}{more}")
+        return (f"in its part {self.part[:60]}: " if self.part else "") + "; ".join(parts)
 
 
 def load_weights(model: Any, path: Path, name: str) -> str:
@@ -73,22 +72,21 @@ def load_weights(model: Any, path: Path, name: str) -> str:
     ``name``: the architecture's name in error messages, which name the file without its folder. Raises BackboneError:
     not a file, not weights, or weights of another architecture."""
     file, content = path.name, read_checkpoint(path)
-    found = _find(content, model, model)
-    if found and found[0].fits:
-        return _load(model, found, file)
+    states = _find(content, model, model)
+    if states and states[0].fits:
+        return _load(model, states, file)
     tower = _find(content, model.visual)
     if tower and not tower[0].whole and not tower[0].missing:
         raise BackboneError(
             f"{file} holds a vision tower alone, without the text tower that belongs to it.",
             f"Name the model that it was trained from before it: {name}:openai+{file}.",
         )
-    if not found:
+    if not states:
         raise BackboneError(f"{file} cannot be read as weights of {name}: {_what_it_holds(content)}", _SAVE_HINT)
-    best = found[0]
+    best = states[0]
     if not best.missing and not best.other_size:
-        raise BackboneError(
-            f"{file} holds more weights than {name} has ({best.how_it_differs}).", "Save the model without them."
-        )
+        message = f"{file} holds more weights than {name} has ({best.how_it_differs})."
+        raise BackboneError(message, "Save the model without them.")
     raise BackboneError(
         f"{file} holds weights of another architecture than {name} ({best.how_it_differs}).",
         _names_hint(best) or "Write the architecture it was trained with before the colon.",
@@ -103,11 +101,11 @@ def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozens
     the weights of ``model``, or left over, and are then not used. Raises BackboneError: not a file, not weights, no vision
     tower or another one; or an allowed key that is neither missing nor left over."""
     file, content = path.name, read_checkpoint(path)
-    found = _find(content, model.visual, allowed=allowed_keys)
-    if not found:
+    states = _find(content, model.visual, allowed=allowed_keys)
+    if not states:
         message = f"{file} cannot be read as the weights of a vision tower: {_what_it_holds(content)}"
         raise BackboneError(message, _SAVE_HINT)
-    best, wanted = found[0], model.visual.state_dict()
+    best, wanted = states[0], model.visual.state_dict()
     if best.whole:
         raise BackboneError(
             f"{file} holds a whole model, not a vision tower alone.",
@@ -125,15 +123,15 @@ def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozens
             f"{', '.join(idle)[:200]} is neither missing nor left over in {file}.",
             "Name only such keys after +except=.",
         )
-    return _load(model.visual, found, file)
+    return _load(model.visual, states, file)
 
 
-def _load(module: nn.Module, found: list[StateDict], file: str) -> str:
+def _load(module: nn.Module, states: list[StateDict], file: str) -> str:
     try:
-        module.load_state_dict(found[0].tensors, strict=False)
+        module.load_state_dict(states[0].tensors, strict=False)
     except Exception as error:  # the right names and sizes, and still values that cannot be copied
         raise BackboneError(f"{file} cannot be read as weights: its values cannot be copied.", _SAVE_HINT) from error
-    used, *others = [one.part or "the file itself" for one in found if one.fits]
+    used, *others = [state.part or "the file itself" for state in states if state.fits]
     rest = f"those of {used} are used, not those of {', '.join(others)}: save others alone to use them."
     return f"Of the weights in {file} {rest}" if others else ""
 
@@ -143,15 +141,15 @@ def _find(
 ) -> list[StateDict]:
     """Every state dict in the content of a file, those that fit the module best first. ``convert``: a model of open_clip,
     by whose own loader each is changed."""
-    wanted, found = module.state_dict(), []
+    wanted, states = module.state_dict(), []
     for part, tensors in _dicts_of_tensors(content):
         for start, named, whole in _named_as(wanted, tensors):
             named = named if convert is None else _as_open_clip(convert, named)
             missing = [key for key in wanted if key not in named and key not in allowed]
             unexpected = [key for key in named if key not in wanted and key not in allowed]
             other_size = [key for key in wanted if key in named and wanted[key].shape != named[key].shape]
-            found.append(StateDict(f"{part}.{start}".strip("."), named, whole, missing, unexpected, other_size))
-    return sorted(found, key=lambda one: one.rank)  # those of one rank as in the file
+            states.append(StateDict(f"{part}.{start}".strip("."), named, whole, missing, unexpected, other_size))
+    return sorted(states, key=lambda state: state.rank)  # those of one rank as in the file
 
 
 def _dicts_of_tensors(content: Any, part: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Tensor]]]:
@@ -180,15 +178,15 @@ def _named_as(wanted: dict[str, Tensor], tensors: dict[str, Tensor]) -> Iterator
         parts = key.split(".")
         for n in range(len(parts)):
             if (name := ".".join(parts[n:])) in wanted:
-                models.setdefault("".join(f"{one}." for one in parts[:n]), {})[name] = value
-    whole = [start for start, own in models.items() if len(own) == len(wanted)]
+                models.setdefault("".join(f"{part}." for part in parts[:n]), {})[name] = value
+    whole = [start for start, weights in models.items() if len(weights) == len(wanted)]
     starts = whole or sorted(models, key=lambda start: (-len(models[start]), len(start)))[:1] or [""]
     homes = {key: max(filter(key.startswith, starts), key=len, default=None) for key in named}
     rest = {key: value for key, value in named.items() if homes[key] is None}
     for start in starts:
-        own = {key.removeprefix(start): value for key, value in named.items() if homes[key] == start}
-        outside = {f"{key} (outside {start})" if key in own else key: value for key, value in rest.items()}
-        yield start, own | outside, any("token_embedding." in key for key in tensors)
+        weights = {key.removeprefix(start): value for key, value in named.items() if homes[key] == start}
+        outside = {f"{key} (outside {start})" if key in weights else key: value for key, value in rest.items()}
+        yield start, weights | outside, any("token_embedding." in key for key in tensors)
 
 
 def _as_open_clip(model: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -25,6 +25,7 @@ _NUMPY += [
 ]
 _LOADING = threading.Lock()  # the list of safe names belongs to the process
 _ARCHIVES = {b"\x1f\x8b": "gzip", b"7z\xbc\xaf": "7z", b"Rar!": "RAR"}
+_OBJECT = re.compile(r"GLOBAL ([\w.]+)|but got <?(?:class )?'?([\w.]+)|unrecognized function <?\w* ?'?([\w.]+)")
 _UNPACK = "Unpack it and name the file of weights in it."
 _HINTS = {
     "a web page": "The download got a page of the server in its place: download the file itself.",
@@ -100,18 +101,16 @@ def _other_kind(path: Path, head: bytes) -> tuple[str, str] | None:
 
 
 def _read_error(error: Exception, path: Path) -> BackboneError:
-    said = str(error)
-    if found := re.search(
-        r"GLOBAL ([\w.]+)|but got <?(?:class )?'?([\w.]+)|unrecognized function <?\w* ?'?([\w.]+)", said
-    ):
-        name = next(filter(None, found.groups()))
+    text = str(error)
+    if match := _OBJECT.search(text):
+        name = next(filter(None, match.groups()))
         return BackboneError(
             f"{path.name} is not plain weights: it holds a program or objects ({name[:60]}), and is not opened.",
             "Save its state_dict alone, best as .safetensors.",
         )
     if isinstance(error, MemoryError):
         return _unreadable(path, "the memory does not suffice", "")
-    if isinstance(error, SafetensorError) and "ncomplete" in said:
+    if isinstance(error, SafetensorError) and "ncomplete" in text:
         return _unreadable(path, "it is cut off")
     hint = "Download it again, or save it again with torch.save, without pickle_protocol."
     return _unreadable(path, "it is damaged, or another kind of file", hint)

@@ -9,7 +9,7 @@ from timm.layers import Conv2dSame
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rita_demo.process.random_numbers import normal
+from rita_demo.process.lazy import normal
 
 TOLERANCE = 1e-4  # relative to a feature vector's length; rounding gives far less, a wrong fold far more
 
@@ -34,21 +34,21 @@ def fold_batchnorm(tower: nn.Module, side: int) -> nn.Module | None:
         if plain and isinstance(convolution, Conv2dSame):
             folded.set_submodule(names[convolution], _symmetric_padding(convolution, size))
     with torch.no_grad():
-        expected, found = tower(noise), folded(noise)
-    close = (expected - found).norm(dim=-1) <= TOLERANCE * expected.norm(dim=-1)
+        expected, features = tower(noise), folded(noise)
+    close = (expected - features).norm(dim=-1) <= TOLERANCE * expected.norm(dim=-1)
     return folded if bool(close.all()) else None
 
 
 def _conv_norm_pairs(tower: nn.Module, pixels: Tensor) -> list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]]:
     """Each batch norm with the convolution whose output it receives, and the size (B, C, H, W) of that one's input."""
-    found: list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]] = []
+    pairs: list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]] = []
 
     def on_conv_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
         output.source = module, inputs[0].shape
 
     def on_norm_input(module: Any, inputs: tuple[Tensor, ...]) -> None:
         if source := getattr(inputs[0], "source", None):
-            found.append((source[0], module, source[1]))
+            pairs.append((source[0], module, source[1]))
 
     hooks = []
     for module in tower.modules():
@@ -60,7 +60,7 @@ def _conv_norm_pairs(tower: nn.Module, pixels: Tensor) -> list[tuple[nn.Conv2d, 
         tower(pixels)
     for hook in hooks:
         hook.remove()
-    return found
+    return pairs
 
 
 def _fold(convolution: nn.Conv2d, norm: Any) -> None:
@@ -82,15 +82,9 @@ def _symmetric_padding(convolution: Conv2dSame, size: torch.Size) -> nn.Conv2d:
         for side, step, kernel in zip(size[2:], convolution.stride, convolution.kernel_size, strict=True)
     )
     weight = F.pad(convolution.weight, (wide % 2, 0, high % 2, 0))
-    padded: nn.Conv2d = nn.utils.skip_init(
-        nn.Conv2d,
-        convolution.in_channels,
-        convolution.out_channels,
-        weight.shape[2:],
-        convolution.stride,
-        ((high + 1) // 2, (wide + 1) // 2),
-        groups=convolution.groups,
-    )
+    sizes = convolution.in_channels, convolution.out_channels, weight.shape[2:], convolution.stride
+    padding = (high + 1) // 2, (wide + 1) // 2
+    padded: nn.Conv2d = nn.utils.skip_init(nn.Conv2d, *sizes, padding, groups=convolution.groups)
     padded.weight = nn.Parameter(weight.contiguous(memory_format=torch.channels_last), requires_grad=False)
     padded.bias = convolution.bias
     return padded

@@ -12,12 +12,10 @@ from typing import Any
 
 from rita_demo.records.errors import BackboneError
 
-RETRY_HINT = (
-    "Try again, name a local file as ARCHITECTURE:path/to/file, or use the embedded model, which needs no download."
-)
-PROGRESS: dict[
-    str, tuple[int, int]
-] = {}  # model -> bytes that are here, and all (0: not known), of what is fetched now
+_EMBEDDED = "use the embedded model, which needs no download"
+RETRY_HINT = f"Try again, name a local file as ARCHITECTURE:path/to/file, or {_EMBEDDED}."
+#: model -> bytes that are here, and all (0: not known), of what is fetched now
+PROGRESS: dict[str, tuple[int, int]] = {}
 STOPPED: set[str] = set()  # models whose download ends at its next chunk
 _SHA256 = re.compile("[0-9a-f]{64}")  # how the hub's cache names a large file
 
@@ -27,12 +25,9 @@ class Stopped(BackboneError):
 
 
 def fetch(repository: str, names: tuple[str, ...], model: str) -> Path:
-    """The first file of ``names`` that the hub's repository has, from the hub's cache or downloaded into it.
-
-    Raises:
-        Stopped: the model is among ``STOPPED``. BackboneError: no connection, one that breaks for good, no room, an answer
-            that is not the hub's, a file that is not what the hub says.
-    """
+    """The first file of ``names`` that the hub's repository has, from the hub's cache or downloaded into it. Raises
+    Stopped: the model is among ``STOPPED``. BackboneError: no connection, one that breaks for good, no room, an answer
+    that is not the hub's, a file that is not what the hub says."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
     from huggingface_hub.utils import tqdm
@@ -89,16 +84,16 @@ def _reason(error: Exception, done: int, total: int) -> str:
     causes: list[BaseException] = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)
-    if any(isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT) for one in causes):
+    if any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in causes):
         return "the disk of the model cache is full; HF_HOME may name a folder on another one"
-    if "FileMetadataError" in {type(one).__name__ for one in causes}:
+    if "FileMetadataError" in {type(cause).__name__ for cause in causes}:
         return (
             "what answers is not a model hub, but perhaps the web page of a proxy or of a network that asks to log in; "
             "HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror"
         )
-    if any("Consistency check failed" in str(one) for one in causes):
+    if any("Consistency check failed" in str(cause) for cause in causes):
         return "what arrived has another size, and may be the web page of a proxy. It was deleted"
     if done:
         return f"the connection broke after {done / 1e6:.0f} of {total / 1e6:.0f} MB, several times"
-    codes = (getattr(getattr(one, "response", None), "status_code", 0) for one in causes)
+    codes = (getattr(getattr(cause, "response", None), "status_code", 0) for cause in causes)
     return next((f"the hub answers {code}" for code in codes if code), "the hub cannot be reached")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import CudaGraphs, on_recording_stream
+from rita_demo.process.gpu import CudaGraphs, on_recording_stream
 
 Encode = Callable[[Tensor], Tensor]  # contexts (P, L, E) -> features (K, P, D)
 #: Vocabularies that keep their graphs or recordings: those used last. One may take a gigabyte.
@@ -45,13 +45,13 @@ class InitialGraph:
 
     def mark_as_used(self, device: torch.device) -> None:
         """The vocabularies that were used before the last ones free their memory."""
-        others = [(one, owner) for one in InitialGraph.used if (owner := one()) not in (None, self)]
+        others = [(reference, owner) for reference in InitialGraph.used if (owner := reference()) not in (None, self)]
         freed = max(len(others) + 1 - KEPT.get(device.type, 1), 0)
         for _, owner in others[:freed]:
             if owner is not None:
                 owner.graphs.clear()
                 owner.recorded.clear()
-        InitialGraph.used = [*(one for one, _ in others[freed:]), weakref.ref(self)]
+        InitialGraph.used = [*(reference for reference, _ in others[freed:]), weakref.ref(self)]
 
 
 class _Kept(torch.autograd.Function):
@@ -67,5 +67,5 @@ class _Kept(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         leaf, features = ctx.kept
         with torch.enable_grad():
-            (found,) = torch.autograd.grad(features, leaf, gradient, retain_graph=True)
-        return found, None, None
+            (slope,) = torch.autograd.grad(features, leaf, gradient, retain_graph=True)
+        return slope, None, None

@@ -76,10 +76,14 @@ def _leave_inference_mode(module: nn.Module) -> None:
     may name its parts."""
     copies: dict[Tensor, Tensor] = {}  # a tensor that stands in two places stays one
     for part in module.modules():
-        for name, one in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
-            if one.is_inference():
-                copy = nn.Parameter(one.clone(), requires_grad=False) if isinstance(one, nn.Parameter) else one.clone()
-                setattr(part, name, copies.setdefault(one, copy))
+        for name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
+            if tensor.is_inference():
+                copy = (
+                    nn.Parameter(tensor.clone(), requires_grad=False)
+                    if isinstance(tensor, nn.Parameter)
+                    else tensor.clone()
+                )
+                setattr(part, name, copies.setdefault(tensor, copy))
 
 
 class _Model(nn.Module):

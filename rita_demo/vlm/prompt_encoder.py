@@ -73,7 +73,7 @@ class PromptEncoder:
 
     def _plan(self, count: int) -> tuple[list[_Chunk], Tensor]:
         """The chunks for that many contexts, and the place of every class among their rows."""
-        if (known := self._plans.get(count)) is None:
+        if (plan := self._plans.get(count)) is None:
             device = self.tower.device
             # normal tensors, whatever the caller's mode: a graph may store them
             with torch.inference_mode(False), torch.no_grad():
@@ -85,8 +85,8 @@ class PromptEncoder:
                     rest = embedded[:, 1 + CONTEXT_LENGTH :].clone()
                     chunks.append(_Chunk(embedded[:1, :1], rest, position, tokens))
                 order = torch.cat([rows for rows, _ in cut]).argsort().to(device)
-            known = self._plans[count] = chunks, order
-        return known
+            plan = self._plans[count] = chunks, order
+        return plan
 
 
 def in_chunks(encode: Callable[[Tensor, int], Tensor], lengths: Tensor, tokens: int, device: torch.device) -> Tensor:
@@ -102,11 +102,11 @@ def _chunks(lengths: Tensor, tokens: int, device: torch.device) -> Iterator[tupl
     padding = MAX_PADDING_TOKENS.get(device.type, tokens)
     rows = lengths.argsort(stable=True)
     sizes = lengths[rows].tolist()
-    begin, own = 0, 0  # the chunk's first row, its tokens without padding
+    begin, unpadded = 0, 0  # the chunk's first row, its tokens without padding
     for end, size in enumerate(sizes):
         whole = (end + 1 - begin) * size
-        if end > begin and (whole > tokens or whole - own - size > padding):
+        if end > begin and (whole > tokens or whole - unpadded - size > padding):
             yield rows[begin:end], sizes[end - 1]
-            begin, own = end, 0
-        own += size
+            begin, unpadded = end, 0
+        unpadded += size
     yield rows[begin:], sizes[-1]

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
-from rita_demo.process.random_numbers import normal
+from rita_demo.process.gpu import CudaGraphs, is_recording
+from rita_demo.process.lazy import normal
 from rita_demo.records import SamePrompt
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
@@ -131,9 +131,8 @@ def build_prompts(
     encoder, context = PromptEncoder(tower, tokens, position), initial_contexts(tower, settings)
     sentences = sentences or tuple(() for _ in names)
     count = torch.tensor([len(own) for own in sentences], dtype=torch.long, device=tower.device)
-    present = (
-        torch.arange(int(count.max()), device=tower.device) < count[:, None]
-    ).float()  # (K, S), 0 where one is missing
+    # (K, S), 0 where one is missing
+    present = (torch.arange(int(count.max()), device=tower.device) < count[:, None]).float()
     with torch.no_grad():
         written = torch.zeros(*present.shape, backbone.info.width, dtype=torch.float32, device=tower.device)
         if present.any():
@@ -185,9 +184,8 @@ def same_prompts(names: tuple[str, ...], tokens: Tensor) -> tuple[SamePrompt, ..
     groups: dict[tuple[int, ...], list[str]] = {}
     for name, row in zip(names, tokens.tolist()):
         groups.setdefault(tuple(row), []).append(name)
-    return tuple(
-        SamePrompt(tuple(group), len(row) if row[-1] else 0) for row, group in groups.items() if len(group) > 1
-    )
+    several = {row: tuple(group) for row, group in groups.items() if len(group) > 1}
+    return tuple(SamePrompt(group, len(row) if row[-1] else 0) for row, group in several.items())
 
 
 def initial_contexts(tower: TextTower, settings: Settings) -> Tensor:
@@ -225,9 +223,9 @@ def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
     names are not known."""
     if backbone.seen_words is None:
         return ()
-    if not (found := words_of(name)):
+    if not (words := words_of(name)):
         return (name,)
-    folded = ((word, word.casefold()) for word in found)
+    folded = ((word, word.casefold()) for word in words)
     return tuple(word for word, small in folded if small not in AROUND_NAMES and small not in backbone.seen_words)
 
 

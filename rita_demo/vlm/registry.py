@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import Required
+from typing import Any
 
 import open_clip
 import torch
@@ -50,12 +50,7 @@ EXCEPT_OPTION = "+except="
 QUICKGELU_SUFFIX = "-quickgelu"
 
 
-class _Description(Preprocessing):
-    """Keywords of :class:`Backbone` that are known from the weights."""
-
-    name: Required[str]
-    title: Required[str]
-    note: Required[str]
+About = dict[str, Any]  # keywords of Backbone that are known from the weights
 
 
 @in_plain_torch
@@ -69,7 +64,10 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
         device: "cuda", "mps" or "cpu"; None means :func:`pick_device`.
         precision: of encoding views, "float32", "float16" or "bfloat16"; None means :func:`pick_precision`."""
     try:
-        return _load(spec, device or pick_device(), precision)
+        device = device or pick_device()
+        precision = precision or pick_precision(device)
+        check_known("precision", precision, PRECISIONS, BackboneError)
+        return _load(spec, {"device": device, "precision": precision})
     except (RuntimeError, MemoryError) as error:
         cause = error.with_traceback(None)  # its frames hold the weights that arrived
         if is_out_of_memory(error):
@@ -79,16 +77,14 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
         raise
 
 
-def _load(spec: str, device: str, precision: str | None) -> Backbone:
-    precision = precision or pick_precision(device)
-    check_known("precision", precision, PRECISIONS, BackboneError)
+def _load(spec: str, place: About) -> Backbone:
     if spec in (EMBEDDED, EMBEDDED_ROBUST):
-        tower = ROBUST_TOWER if spec == EMBEDDED_ROBUST else None
-        return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, device, precision, tower)
+        about = {"name": spec, "title": BACKBONES[spec].title, "note": BACKBONES[spec].note}
+        return _from_folder(EMBEDDED_DIR, about | place, ROBUST_TOWER if spec == EMBEDDED_ROBUST else None)
     architecture, colon, source = spec.partition(":")
     if architecture == "local-dir":
         folder = Path(source)
-        return _from_folder(folder, f"local-dir:{folder.name}", folder.name, "", device, precision)
+        return _from_folder(folder, {"name": f"local-dir:{folder.name}", "title": folder.name} | place)
     architecture = architecture.replace("/", "-")
     config = _config(architecture, spec)
     if not colon or not source:
@@ -107,12 +103,11 @@ def _load(spec: str, device: str, precision: str | None) -> Backbone:
         raise BackboneError(f"{architecture} has no weights called {weights}.", _tags_hint(architecture))
     if tower_file:
         which = load_vision_weights(model, vision, info["name"], allowed_keys)
-        info["note"] = (
-            f"Vision tower from {vision.name}, everything else from {info['name']}. {info['note']} {which}".strip()
-        )
+        both = f"Vision tower from {vision.name}, everything else from {info['name']}."
+        info["note"] = f"{both} {info['note']} {which}".strip()
         info["title"] += f" with the vision tower of {vision.name}"
         info["name"] += suffix
-    return Backbone(model, open_clip.get_tokenizer(architecture), **info, device=device, precision=precision)
+    return Backbone(model, open_clip.get_tokenizer(architecture), **info, **place)
 
 
 @in_plain_torch
@@ -124,27 +119,26 @@ def untrained(architecture: str, device: str | None = None, precision: str | Non
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = _build(config, architecture)
-    name, tokenizer = f"{architecture} (random weights)", open_clip.get_tokenizer(architecture)
-    return Backbone(
-        model, tokenizer, name=name, title=name, device=device, precision=precision or pick_precision(device)
-    )
+    name, precision = f"{architecture} (random weights)", precision or pick_precision(device)
+    tokenizer = open_clip.get_tokenizer(architecture)
+    return Backbone(model, tokenizer, name=name, title=name, device=device, precision=precision)
 
 
-def _pretrained(architecture: str, tag: str, config: OpenClipRecord) -> tuple[nn.Module, _Description]:
-    """The model, and its name, title, note and preprocessing (keywords of :class:`Backbone`)."""
+def _pretrained(architecture: str, tag: str, config: OpenClipRecord) -> tuple[nn.Module, About]:
+    """The model, and its name, title, note and preprocessing."""
     name = f"{architecture}:{tag}"
-    known = get_pretrained_cfg(architecture, tag)
+    record = get_pretrained_cfg(architecture, tag)
     entry = BACKBONES.get(name)
     # The wrong activation gives slightly wrong features without any error, so the tag decides, not the
     # architecture's name.
-    config["quick_gelu"] = bool(known.get("quick_gelu", False))
+    config["quick_gelu"] = bool(record.get("quick_gelu", False))
     model = _build(config, name)
-    load_weights(model, cached_weights(known) or _download(known, name), name)
+    load_weights(model, cached_weights(record) or _download(record, name), name)
     note = f"Runs with {activation_name(config)}, as its weights were trained."
-    return model, {"name": name, "title": entry.title if entry else name, "note": note, **_preprocessing(known)}
+    return model, {"name": name, "title": entry.title if entry else name, "note": note, **_preprocessing(record)}
 
 
-def _from_file(architecture: str, path: Path, config: OpenClipRecord, suffix: str) -> tuple[nn.Module, _Description]:
+def _from_file(architecture: str, path: Path, config: OpenClipRecord, suffix: str) -> tuple[nn.Module, About]:
     model = _build(config, architecture)
     which = load_weights(model, path, architecture)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
@@ -154,15 +148,11 @@ def _from_file(architecture: str, path: Path, config: OpenClipRecord, suffix: st
     return model, {"name": f"{architecture}:{path.name}", "title": title, "note": note, **preprocessing}
 
 
-def _from_folder(
-    folder: Path, name: str, title: str, note: str, device: str, precision: str, tower: Path | None = None
-) -> Backbone:
+def _from_folder(folder: Path, about: About, tower: Path | None = None) -> Backbone:
     """``tower``: weights that replace those of the vision tower."""
-    hint = (
-        "Restore assets/model from the repository, or choose another model."
-        if folder == EMBEDDED_DIR
-        else "Give a folder with open_clip_config.json and open_clip_model.safetensors."
-    )
+    title, hint = about["title"], "Give a folder with open_clip_config.json and open_clip_model.safetensors."
+    if folder == EMBEDDED_DIR:
+        hint = "Restore assets/model from the repository, or choose another model."
     try:
         read = json.loads(read_text(folder / "open_clip_config.json"))
         config, preprocessing = dict(read["model_cfg"]), _preprocessing(read.get("preprocess_cfg", {}))
@@ -175,33 +165,21 @@ def _from_folder(
             load_vision_weights(model, tower, EMBEDDED)
         seen = folder / "seen_words.json"
         words = frozenset(json.loads(read_text(seen))) if seen.is_file() else None
-        length = config["text_cfg"].get("context_length", 77)
-        note = note or f"Runs with {activation_name(config)}, as its open_clip_config.json says."
-        tokenizer = open_clip.SimpleTokenizer(context_length=length)
-        return Backbone(
-            model,
-            tokenizer,
-            name=name,
-            title=title,
-            note=note,
-            seen_words=words,
-            device=device,
-            precision=precision,
-            **preprocessing,
-        )
+        tokenizer = open_clip.SimpleTokenizer(context_length=config["text_cfg"].get("context_length", 77))
+        about = {"note": f"Runs with {activation_name(config)}, as its open_clip_config.json says."} | about
+        return Backbone(model, tokenizer, seen_words=words, **about, **preprocessing)
     except Exception as error:  # an invalid config makes open_clip raise errors of many kinds
         if isinstance(error, BackboneError | torch.AcceleratorError) or is_out_of_memory(error):
             raise
-        raise BackboneError(
-            f"The files in the folder of the model {title} do not describe a model that can be run.", hint
-        ) from error
+        message = f"The files in the folder of the model {title} do not describe a model that can be run."
+        raise BackboneError(message, hint) from error
 
 
 def _config(architecture: str, spec: str) -> OpenClipRecord:
     config = open_clip.get_model_config(architecture) if ":" not in architecture else None
     if config is None:
-        known = [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST]
-        hint = did_you_mean(architecture, known, f"Models: {', '.join(BACKBONES)}.")
+        names = [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST]
+        hint = did_you_mean(architecture, names, f"Models: {', '.join(BACKBONES)}.")
         raise BackboneError(f"There is no model called {spec[:100]!r}.", hint)
     return config
 
@@ -246,14 +224,14 @@ def _download(pretrained: OpenClipRecord, name: str) -> Path:
 
 def _preprocessing(config: OpenClipRecord) -> Preprocessing:
     """Channel mean, standard deviation and interpolation, as far as the config has them."""
-    found = Preprocessing()
+    preprocessing: Preprocessing = {}
     if "mean" in config:
-        found["mean"] = tuple(config["mean"])
+        preprocessing["mean"] = tuple(config["mean"])
     if "std" in config:
-        found["std"] = tuple(config["std"])
+        preprocessing["std"] = tuple(config["std"])
     if config.get("interpolation") in ("bicubic", "bilinear"):
-        found["interpolation"] = config["interpolation"]
-    return found
+        preprocessing["interpolation"] = config["interpolation"]
+    return preprocessing
 
 
 def _tags_hint(architecture: str) -> str:
@@ -272,13 +250,13 @@ def split_source(source: str, tags: Iterable[str]) -> tuple[str, str, frozenset[
     rest, option, keys = source.partition(EXCEPT_OPTION)
     allowed_keys = frozenset(key.strip() for key in keys.split(",") if key.strip())
     parts = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "+"]
-    known = set(tags)
-    found = [p for p in parts if tag_of(p[0]) in known or p[0].lower().endswith(SUFFIXES)]
-    weights, vision = found[0] if found else (rest, "")
+    tag_names = set(tags)
+    two = (p for p in parts if tag_of(p[0]) in tag_names or p[0].lower().endswith(SUFFIXES))
+    weights, vision = next(two, (rest, ""))
     if option and not (vision and allowed_keys):
+        lacks = "key after" if vision else "such checkpoint before"
         raise BackboneError(
-            f"{EXCEPT_OPTION} names keys of a vision tower's checkpoint; here there is no "
-            f"{'key after' if vision else 'such checkpoint before'} it.",
+            f"{EXCEPT_OPTION} names keys of a vision tower's checkpoint; here there is no {lacks} it.",
             f"Write ARCHITECTURE:WEIGHTS+VISION.pt{EXCEPT_OPTION}KEY,KEY, or leave it out.",
         )
     return weights, vision, allowed_keys
@@ -292,8 +270,8 @@ def tag_of(text: str) -> str:
 def activation_name(config: OpenClipRecord) -> str:
     """ "quick-GELU" or "plain GELU"; convolutional and timm vision towers have other activations of their own."""
     vision = config["vision_cfg"]
-    own = "timm_model_name" in vision or isinstance(vision.get("layers"), list)
-    return ("quick-GELU" if config.get("quick_gelu") else "plain GELU") + (" in its text tower" if own else "")
+    other = "timm_model_name" in vision or isinstance(vision.get("layers"), list)
+    return ("quick-GELU" if config.get("quick_gelu") else "plain GELU") + (" in its text tower" if other else "")
 
 
 def activation_note(architecture: str, config: OpenClipRecord, suffix: str) -> str:

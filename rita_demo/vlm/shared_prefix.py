@@ -70,7 +70,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, prefix: tuple[Tensor, Tensor, Tenso
     ``mask`` (C or 1, T, P + tokens), additive."""
     C, M = len(q), len(prefix[0])
     q, k, v = (part.expand(-1, M, -1, -1, -1) for part in (q, k, v))
-    k, v = (torch.cat([shared.expand(C, -1, -1, -1, -1), own], dim=-2) for shared, own in zip(prefix[1:], (k, v)))
+    k, v = (torch.cat([shared.expand(C, -1, -1, -1, -1), each], dim=-2) for shared, each in zip(prefix[1:], (k, v)))
     mask = mask.repeat_interleave(M, 0)[:, None] if len(mask) > 1 else mask[:, None]
     q, k, v = (part.flatten(0, 1) for part in (q, k, v))
     attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)

@@ -58,11 +58,11 @@ class TextTower:
         modules = {"transformer": self.transformer, "token_embedding": self.token_embedding, "ln_final": self.ln_final}
         if isinstance(self.projection, nn.Linear):
             modules["projection"] = self.projection
-        found = {f"{name}.{key}": tensor for name, part in modules.items() for key, tensor in part.state_dict().items()}
-        found["positional_embedding"] = self.positional_embedding
+        state = {f"{name}.{key}": tensor for name, part in modules.items() for key, tensor in part.state_dict().items()}
+        state["positional_embedding"] = self.positional_embedding
         if isinstance(self.projection, Tensor):
-            found["projection"] = self.projection
-        return found
+            state["projection"] = self.projection
+        return state
 
     def tokens(self, sentences: list[str]) -> Tensor:
         """Ids (n, context_length) int64 on the CPU, cut and padded exactly as open_clip does."""
@@ -123,8 +123,8 @@ def unsupported_reason(config: OpenClipRecord) -> str:
 def text_tower(model: nn.Module, tokenizer: Any, name: str) -> TextTower:
     """Take the text tower out of a built model. Raises BackboneError: for a tower that this file does not reproduce."""
     source: Any = model if type(model) is CLIP else getattr(model, "text", None)
-    known = type(model) in (CLIP, CustomTextCLIP) and type(source) in (CLIP, TextTransformer)
-    if not known or not isinstance(tokenizer, SimpleTokenizer) or tokenizer.reduction_fn is not None:
+    supported = type(model) in (CLIP, CustomTextCLIP) and type(source) in (CLIP, TextTransformer)
+    if not supported or not isinstance(tokenizer, SimpleTokenizer) or tokenizer.reduction_fn is not None:
         raise BackboneError(f"{name} has a text tower that is not supported here.", HINT)
     pool = source.text_pool_type if type(source) is CLIP else source.pool_type
     end = source.text_eos_id if type(source) is CLIP else source.eos_id

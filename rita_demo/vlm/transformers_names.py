@@ -36,22 +36,19 @@ def is_of_transformers(names: Mapping[str, object]) -> bool:
 
 def open_clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of a ``CLIPModel``, or of its vision tower, under open_clip's names; the three projections of a layer
-    become one. What is before its names stays there.
-
-    Raises:
-        KeyError, RuntimeError: a layer lacks a projection, they do not fit together, or two tensors get one name.
-    """
-    found: dict[str, Tensor] = {}
+    become one. What is before its names stays there. Raises KeyError, RuntimeError: a layer lacks a projection, they do
+    not fit together, or two tensors get one name."""
+    ours_by_name: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         if name.endswith("position_ids") or ".self_attn.k_proj." in name or ".self_attn.v_proj." in name:
             continue
         kind, transposed = name.rpartition(".")[2], name.endswith(_TRANSPOSED)
         if ".self_attn.q_proj." in name:
-            parts = [weights[name.replace("q_proj", f"{one}_proj")] for one in "qkv"]
+            parts = [weights[name.replace("q_proj", f"{letter}_proj")] for letter in "qkv"]
             name, tensor = name.replace(f"self_attn.q_proj.{kind}", f"attn.in_proj_{kind}"), torch.cat(parts)
         for theirs, ours in NAMES.items():
             name = name.replace(theirs, ours)
-        if name in found:
+        if name in ours_by_name:
             raise KeyError(name)
-        found[name] = (tensor.t() if transposed else tensor).contiguous()
-    return found
+        ours_by_name[name] = (tensor.t() if transposed else tensor).contiguous()
+    return ours_by_name

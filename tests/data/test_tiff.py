@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from rita_demo.data.pictures import open_picture
-from rita_demo.records.errors import PictureError
 from tests.data.hostile import encoded
 from tests.data.test_decode import LIMIT, PEAK
-from tests.data.tiff_files import CMYK, DEFLATE, GREY, LZW, PALETTE, RGB, YCBCR, tiff
+from tests.data.tiff_files import CMYK, DEFLATE, GREY, LZW, RGB, tiff
 from tests.live_server import ROOT
 
 SIDE = 50  # no multiple of a strip's or a tile's side
@@ -113,9 +112,7 @@ def test_the_largest_value_by_the_file_s_own_word_counts() -> None:
 
 def test_a_dark_picture_is_said_to_be_dark() -> None:
     for data in (tiff(BRIGHT // 20, colours=GREY), encoded(COLOURS // 20), encoded(COLOURS[:, :, 0] // 20, "JPEG")):
-        assert any(
-            note.startswith("The picture is very dark: no value is above 1") for note in open_picture(data).notes
-        )
+        assert "The picture is very dark: no value is above 1" in " ".join(open_picture(data).notes)
     assert not open_picture(encoded(COLOURS)).notes
 
 
@@ -130,61 +127,13 @@ def test_of_several_pictures_the_first_is_used_and_it_is_turned_upright() -> Non
     assert any("a smaller copy of another one" in note for note in copy.notes)
 
 
-REFUSED = {
-    "of complex numbers": tiff(BRIGHT.astype(np.complex64), colours=GREY),
-    "with colours of the kind CFA": tiff(BRIGHT, colours=32803),
-    "with colours of the kind MASK": tiff(BRIGHT, colours=4),
-    "with colours of the kind 777": tiff(BRIGHT, colours=777),
-    "in CIELAB colours and whole numbers of 16 bits": tiff(stored(COLOURS, "u2"), colours=8),
-    "in YCBCR colours and whole numbers of 8 bits": tiff(COLOURS, colours=YCBCR),
-    "in PALETTE colours and whole numbers of 16 bits": tiff(
-        stored(BRIGHT, "u2"), colours=PALETTE, t320=(0,) * 3 * 65536
-    ),
-    "of whole numbers of 12 bits": tiff(BRIGHT.astype(np.uint16), colours=GREY, bits=12),
-    "of 2 channels that are neither colours nor transparency": tiff(COLOURS[:, :, :2], colours=GREY, extra=(0,)),
-    "of 3 channels that are neither": tiff(stored(COLOURS, "f4"), colours=GREY, separate=True, extra=(0, 0)),
-    "with the compression LERC": tiff(BRIGHT, colours=GREY, compression=34887),
-    "of 16 bits with the compression JPEG": tiff(stored(COLOURS, "u2"), colours=RGB, separate=True, compression=7),
-    "whose samples differ in size": tiff(COLOURS, colours=RGB, t258=(5, 6, 5)),
-    "with more than 64 MB of samples": tiff(stored(COLOURS, "f8"), colours=RGB, t256=(3000,), t257=(3000,)),
-    "of more than 100000 strips or tiles": tiff(
-        stored(BRIGHT, "f8"), colours=GREY, t256=(400,), t257=(300,), t322=(1,), t323=(1,)
-    ),
-    "with a predictor": tiff(stored(COLOURS, "f8"), colours=RGB, predictor=2, t317=(34892,)),
-    "with more than 1,000,000 numbers in a tag": tiff(BRIGHT, colours=GREY, t281=(1,) * 1_000_001),
-    "with reversed bits": tiff(stored(COLOURS, "f8"), colours=RGB, t266=(2,)),
-}
-
-
-@pytest.mark.parametrize(("why", "data"), REFUSED.items(), ids=REFUSED)
-def test_what_is_not_supported_is_called_by_its_name(why: str, data: bytes) -> None:
-    with pytest.raises(PictureError, match=rf"the file is a TIFF .*{why}.*not supported") as caught:
-        open_picture(data)
-    assert "Save it as PNG" in caught.value.hint
-
-
-@pytest.mark.parametrize("tag", [256, 257, 277, 284, 322])
-def test_several_numbers_where_one_is_meant_are_not_multiplied_in_memory(tag: int) -> None:
-    """tifffile takes a list times the number of channels: 8 GB."""
-    with pytest.raises(PictureError, match="damaged or cut off"):
-        open_picture(tiff(stored(COLOURS, "f8"), colours=RGB, **{f"t{tag}": (65_426,) * 300, "t279": ()}))
-
-
-@pytest.mark.parametrize("compression", [1, LZW])
-def test_a_file_that_is_cut_off_is_still_damaged(compression: int) -> None:
-    whole = tiff(stored(COLOURS, "f4"), colours=RGB, compression=compression, t273=(10**6,) * 8)
-    with pytest.raises(PictureError, match="damaged or cut off"):
-        open_picture(whole)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is Linux's")
 def test_a_small_file_with_many_samples_takes_little_memory(tmp_path: Path) -> None:
     (tmp_path / "small.png").write_bytes(encoded(COLOURS))
     path = tmp_path / "large.tif"
-    path.write_bytes(
-        tiff(np.zeros((3260, 3260, 3), np.uint16), colours=RGB, separate=True, compression=DEFLATE, tile=1024)
-    )
+    samples = np.zeros((3260, 3260, 3), np.uint16)
+    path.write_bytes(tiff(samples, colours=RGB, separate=True, compression=DEFLATE, tile=1024))
     assert path.stat().st_size < 1e6
     words = [sys.executable, "-c", PEAK, str(path)]
     run = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)

@@ -38,8 +38,7 @@ def tiff(
             for left in range(0, width, wide):
                 part = samples[top : top + high, left : left + wide, sample : sample + each]
                 if tile:
-                    short = [(0, tile - part.shape[0]), (0, tile - part.shape[1]), (0, 0)]
-                    part = np.pad(part, short)
+                    part = np.pad(part, [(0, tile - part.shape[0]), (0, tile - part.shape[1]), (0, 0)])
                 parts.append(packed(part, order, predictor, compression))
     size = bits or samples.dtype.itemsize * 8
     given = {
@@ -64,9 +63,8 @@ def assembled(
 ) -> bytes:
     """Header, parts, values, and the same directory for every page. ``at``, ``sizes``: tags of the parts' places and sizes."""
     word, inline = ("Q", 8) if big else ("I", 4)
-    head = (b"II" if order == "<" else b"MM") + struct.pack(
-        order + ("HHHQ" if big else "HI"), *(43, 8, 0, 0) if big else (42, 0)
-    )
+    version = struct.pack(f"{order}HHHQ", 43, 8, 0, 0) if big else struct.pack(f"{order}HI", 42, 0)
+    head = (b"II" if order == "<" else b"MM") + version
     body, places = bytearray(head), []
     for part in parts:
         places.append(len(body))

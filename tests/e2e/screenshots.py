@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rita_demo.process.chromium import FLAGS
+from rita_demo.process.environment import BROWSER_FLAGS
 from tests.browser import find_browser
 from tests.live_server import start_server
 
@@ -16,7 +16,7 @@ if __name__ == "__main__":
         start_server(Path(logs) / "log.txt") as url,
         sync_playwright() as driver,
     ):
-        browser = driver.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
+        browser = driver.chromium.launch(executable_path=find_browser(), args=BROWSER_FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}?__theme=light")
         page.wait_for_selector(".story .answers td:not(:empty)", timeout=120_000)

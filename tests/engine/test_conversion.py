@@ -8,7 +8,7 @@ import torch
 
 from rita_demo.engine import conversion
 from rita_demo.engine.conversion import to_numpy
-from rita_demo.process.host_copies import array_like, copy_together, on_host
+from rita_demo.process.gpu import array_like, copy_together, on_host
 
 
 def tensors() -> list[torch.Tensor]:

@@ -76,9 +76,7 @@ def test_views_that_do_not_fit_are_encoded_in_halves(backbone: Any, kind: str, m
 
 
 @pytest.mark.parametrize("kind", ["cuda", "cpu"])
-def test_out_of_memory_gives_an_error_message_and_the_next_picture_works(
-    backbone: Any, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_gives_an_error_message_and_the_next_picture_works(backbone, kind, monkeypatch) -> None:
     engine = Engine(backbone)
     with monkeypatch.context() as patch:
         patch.setattr("rita_demo.engine.encoding.build_prompts", lambda *_: full(kind))
@@ -130,9 +128,7 @@ def test_memory_that_another_process_holds_is_told_like_ones_own(backbone: Any, 
         (torch.AcceleratorError("CUDA error: unspecified launch failure"), "graphics card does not answer"),
     ],
 )
-def test_a_model_that_its_device_does_not_take_is_not_called_damaged(
-    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
-) -> None:
+def test_a_model_that_its_device_does_not_take_is_not_called_damaged(tiny_model_dir, monkeypatch, error, said) -> None:
     def refuse(*_: Any) -> None:
         raise error
 

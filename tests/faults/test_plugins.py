@@ -101,9 +101,8 @@ def test_an_attack_that_ends_in_any_way_is_a_sentence(tmp_path: Path, end: str, 
     from rita_demo.process.lazy import torch
 
     attacks.add_plugin(attack(tmp_path, end, part))
-    steps = attack_steps(
-        lambda x: x.mean((2, 3)), torch.full((1, 3, 8, 8), 0.5), QUICK.replace(attack="ends"), [0], [0]
-    )
+    settings, grey = QUICK.replace(attack="ends"), torch.full((1, 3, 8, 8), 0.5)
+    steps = attack_steps(lambda x: x.mean((2, 3)), grey, settings, [0], [0])
     with pytest.raises(PluginError, match=f"ends.py, line {4 if part == 'step' else 7}: {end.split()[-1]}"):
         in_a_thread(run_to_end, steps)
 
@@ -141,9 +140,7 @@ def test_a_step_of_our_own_that_would_end_the_process_is_an_error(kind: type[Bas
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(tmp_path, monkeypatch) -> None:
     how = tmp_path / "how.txt"
     defences.add_plugin(defence(tmp_path, f"exec(open({str(how)!r}).read())"))
     page = build_toy_page()
@@ -182,9 +179,8 @@ def test_evaluate_says_which_line_ended_it(tmp_path: Path, capsys: pytest.Captur
     assert cli.main(["evaluate", *words]) == 1
     said = capsys.readouterr()
     assert "Failed: Mine: no answer to 2 of 2 pictures of toys without an attack, the first " in said.err
-    assert (
-        "png: mine.py, line 8: SystemExit: 0\n2 answers failed. They count neither as right nor as wrong." in said.err
-    )
+    failed = "mine.py, line 8: SystemExit: 0\n2 answers failed. They count neither as right nor as wrong."
+    assert failed in said.err
     assert "2 cells, 2 rows, 2 of them new" in said.out, "the other defence goes on"
     assert cli.main(["tables", str(tmp_path / "runs")]) == 0
     assert "Failed: Mine: no answer to 2 of 2 pictures" in capsys.readouterr().err

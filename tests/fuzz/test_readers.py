@@ -61,6 +61,7 @@ LISTS = {
     "images_variant_test.txt": "2 dotted\n2 striped\n",
     "classnames.txt": "dotted a dotted thing\nstriped a striped thing\n",
 }
+DESCRIPTIONS = {"cup": ["a cup has a handle", "one drinks from it"], "crab": ["it walks sideways"]}
 LINK = "sample=motorcycle&classes=motorbike,crab&truth=motorbike&attack=pgd&budget=4&class=crab&view=3&side=clean&tab=inside"
 EVENTS: tuple[dict[str, Any], ...] = (
     {"view": 3, "atom": 0, "k": 1},
@@ -138,18 +139,8 @@ def checkpoint(kind: str) -> bytes:
 
 TEXTS = (
     *("", " ", "\0", "-1", "1e999", "NaN", "a" * 5_000, "\ud800", "\u202e", "<script>alert(1)</script>", "__class__"),
-    *(
-        "../../../etc/passwd",
-        "/etc/passwd",
-        "C:\\x",
-        "..",
-        "a/../../b",
-        "a\0b",
-        "up",
-        "linked",
-        "secret.png",
-        "cup, crab",
-    ),
+    *("../../../etc/passwd", "/etc/passwd", "C:\\x", "..", "a/../../b", "a\0b"),
+    *("up", "linked", "secret.png", "cup, crab"),
 )
 NUMBERS = (-1, 0.5, 255, 10**6, 2**31, 2**63, 10**30, 10**400, 1e308, 5e-324, float("nan"), float("-inf"))
 JSON = st.recursive(
@@ -224,10 +215,8 @@ def safetensors(draw: Any, data: bytes) -> bytes:
 @st.composite
 def lists(draw: Any) -> dict[str, bytes]:
     files = {name: text.encode() for name, text in LISTS.items()}
-    name, rows = (
-        draw(st.sampled_from(list(LISTS))),
-        draw(st.lists(st.sampled_from((*LISTS.values(), *TEXTS)), max_size=3)),
-    )
+    name = draw(st.sampled_from(list(LISTS)))
+    rows = draw(st.lists(st.sampled_from((*LISTS.values(), *TEXTS)), max_size=3))
     files[name] = draw(raw(files[name])) if draw(st.booleans()) else "\n".join(rows).encode(errors="surrogatepass")
     return files
 
@@ -251,6 +240,18 @@ def import_memory(path: Path) -> None:
     memory_file.unpack(memory_file.read_file(path), None, run.backbone.name, run.backbone.width)
     state = memory_file.unpack(memory_file.read_file(path), run.class_prompts, run.backbone.name).state_at()
     ENGINE.decide(run.clean.encoded_views, run.class_prompts, state, run.settings)
+
+
+def open_run(path: Path) -> None:
+    reopened(ENGINE, read_file(path)).first_picture()
+
+
+def load_model(path: Path) -> None:
+    load_weights(tiny_model(), path, "tiny")
+
+
+def load_tower(path: Path) -> None:
+    load_vision_weights(tiny_model(), path, "tiny:base")
 
 
 def draw_folders(folder: Path) -> None:
@@ -331,36 +332,19 @@ class Reader:
     file: str = ""
 
 
+FOLDERS = ("mine", "mine:present", "linked", *TEXTS)
 PARTS = st.lists(st.sampled_from(("dotted", "0.png", "\\", *TEXTS)), max_size=4).map("/".join)
 READERS = {
     "picture": Reader(lambda: st.sampled_from(pictures()).flatmap(raw), read_picture, "a.png"),
     "memory": Reader(lambda: zipped(memory()), import_memory, "memory.zip"),
-    "saved run": Reader(
-        lambda: zipped(saved_run()), lambda path: reopened(ENGINE, read_file(path)).first_picture(), "run.zip"
-    ),
-    "safetensors": Reader(
-        lambda: safetensors(checkpoint("safetensors")),
-        lambda path: load_weights(tiny_model(), path, "tiny"),
-        "model.safetensors",
-    ),
-    "model.pt": Reader(
-        lambda: zipped(checkpoint("model")), lambda path: load_weights(tiny_model(), path, "tiny"), "model.pt"
-    ),
-    "tower.pt": Reader(
-        lambda: zipped(checkpoint("tower")),
-        lambda path: load_vision_weights(tiny_model(), path, "tiny:base"),
-        "tower.pt",
-    ),
+    "saved run": Reader(lambda: zipped(saved_run()), open_run, "run.zip"),
+    "safetensors": Reader(lambda: safetensors(checkpoint("safetensors")), load_model, "model.safetensors"),
+    "model.pt": Reader(lambda: zipped(checkpoint("model")), load_model, "model.pt"),
+    "tower.pt": Reader(lambda: zipped(checkpoint("tower")), load_tower, "tower.pt"),
     "split file": Reader(lambda: text_of(SPLIT), read_split, "split.json"),
     "dataset lists": Reader(lists, read_lists),
-    "stored picture": Reader(
-        lambda: st.tuples(st.sampled_from(("mine", "mine:present", "linked", *TEXTS)), PARTS), find_stored
-    ),
-    "descriptions": Reader(
-        lambda: text_of({"cup": ["a cup has a handle", "one drinks from it"], "crab": ["it walks sideways"]}),
-        read_descriptions,
-        "descriptions.json",
-    ),
+    "stored picture": Reader(lambda: st.tuples(st.sampled_from(FOLDERS), PARTS), find_stored),
+    "descriptions": Reader(lambda: text_of(DESCRIPTIONS), read_descriptions, "descriptions.json"),
     "link": Reader(lambda: document(dict(parse_qsl(LINK)) | form()), open_link),
     "form": Reader(
         lambda: st.dictionaries(st.sampled_from(list(form())), JSON, min_size=1, max_size=4).map(form().__or__),
@@ -382,9 +366,7 @@ def check_sentence(error: DemoError, folder: Path) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("count", [25, pytest.param(800, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", READERS)
-def test_broken_input_gives_an_error_message(
-    name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_input_gives_an_error_message(name, count, tmp_path, monkeypatch) -> None:
     reader = READERS[name]
     for place, variable in (("home", "HOME"), ("tmp", "TMPDIR")):
         (tmp_path / place).mkdir()

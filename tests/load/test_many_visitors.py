@@ -63,9 +63,8 @@ def test_twenty_concurrent_clients_get_the_single_client_answers(address: str, p
 
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(visit, people))
-    print_line(
-        f"{CLIENTS} visitors at once: {time.perf_counter() - begin:.0f} s, {sum(map(len, found.values()))} crossings"
-    )
+    seconds, crossings = time.perf_counter() - begin, sum(map(len, found.values()))
+    print_line(f"{CLIENTS} visitors at once: {seconds:.0f} s, {crossings} crossings")
     assert found == {number: [] for number in range(CLIENTS)}
 
 

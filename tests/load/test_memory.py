@@ -40,9 +40,8 @@ def test_two_hundred_visits_leave_memory_flat(tmp_path: Path, capsys: pytest.Cap
             sizes[number] = resident_megabytes(address)
         time.sleep(REST_SECONDS)
         rest.append(resident_megabytes(address))
-    highest = {
-        last: max(sizes[n] for n in range(last - WINDOW + 1, last + 1)) for last in range(WINDOW, VISITS + 1, WINDOW)
-    }
+    ends = range(WINDOW, VISITS + 1, WINDOW)
+    highest = {last: max(sizes[n] for n in range(last - WINDOW + 1, last + 1)) for last in ends}
     with capsys.disabled():
         said = ", ".join(f"{size:.0f} MB up to {last}" for last, size in highest.items())
         took = time.perf_counter() - begin

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rita_demo.method import Prompts, Views, decide, decide_in_turn, empty, sinkhorn, tune, tuning
-from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.process.gpu import CudaGraphs
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.method.toy_models import prompts, views
 

@@ -27,8 +27,15 @@ def test_the_code_reads_them_in_one_place() -> None:
     assert {path.name for path in paths if reads.search(path.read_text(encoding="utf-8"))} <= {"environment.py"}
 
 
-def test_the_table_of_the_docs_is_the_one_of_the_code() -> None:
-    assert environment.markdown_table() in (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+def test_the_table_of_the_docs_has_every_variable_with_its_default_and_gradios_own() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(RITA_\w+)` \| .+? \| (.+?) \| (.+) \|$", text, re.M)
+    assert [name for name, *_ in rows] == list(VARIABLES)
+    in_words = {"RITA_DEVICE": "the fastest", "RITA_BROWSER": "searched", "RITA_DEBUG": "`0`"}
+    for name, default, meaning in rows:
+        one = VARIABLES[name]
+        assert default == in_words.get(name, f"`{one.default}`" if one.default else "none")
+        assert re.findall(r"Where it is not set `(\w+)` counts", meaning) == [one.gradio] * bool(one.gradio)
 
 
 def test_what_is_not_set_or_empty_has_its_default() -> None:
@@ -89,8 +96,7 @@ def test_gradios_own_variable_counts_where_ours_is_not_set() -> None:
 
 
 def test_an_option_of_app_py_is_refused_with_the_command_that_has_it() -> None:
-    asked = subprocess.run(
-        [sys.executable, ROOT / "app.py", "--port", "7861"], capture_output=True, text=True, timeout=60
-    )
+    words = [sys.executable, ROOT / "app.py", "--port", "7861"]
+    asked = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert (asked.returncode, asked.stdout) == (1, "")
     assert asked.stderr == "app.py takes no arguments. With options: python -m rita_demo serve --help\n"

@@ -10,7 +10,7 @@ import pytest
 from rita_demo.data import descriptions, shipped_results, split_files
 from rita_demo.evaluation.report.cells import read_points
 from rita_demo.pipeline.run_request import read_settings
-from rita_demo.process.text_file import decode_text, read_text, text_kind
+from rita_demo.process.text_file import decode_text, read_text
 from rita_demo.records.errors import DataError
 from rita_demo.vlm.registry import load
 from tests.conftest import TINY_CONFIG
@@ -24,10 +24,8 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
 }
 CLASSES = "n01 fly agaric\nn02 crème brûlée\n"
-CELL = (
-    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,"
-)
-CELL += "title,missing\n"
+CELL = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,"
+CELL += "class_names,version,title,missing\n"
 CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0,,0\n"
 
 
@@ -97,21 +95,3 @@ def test_the_lines_end_in_one_way_and_other_bytes_are_no_text(tmp_path: Path) ->
     assert decode_text("é".encode("utf-32")) == "é"
     with pytest.raises(ValueError, match="utf-8"):
         decode_text("é".encode("latin-1"))
-
-
-@pytest.mark.parametrize(
-    ("head", "kind"),
-    [
-        (b"\n <!DOCTYPE HTML><head>", "a web page"),
-        ("<html>".encode("utf-16"), "a web page"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a Git LFS pointer"),
-        (b"\xef\xbb\xbf" + b'{"error": "Not Found"}', "a JSON text"),
-        (b"<?xml version='1.0'?><Error/>", "an XML text"),
-        (b"Not Found", "plain text"),
-        (bytes(range(128, 256)), None),
-        (b"a\0b", None),
-    ],
-)
-def test_text_is_called_by_its_kind(head: bytes, kind: str | None) -> None:
-    found = text_kind(head)
-    assert found == kind if kind is None else str(found).startswith(kind)

@@ -1,23 +1,24 @@
 """What a thread's torch has of its caller at the engine's doors, and what it leaves to it."""
 
 import ast
-from collections.abc import Callable, Generator
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 
 import rita_demo
-from rita_demo.process import torch_state
-from rita_demo.process.generators import run_to_end
+from rita_demo.method.sinkhorn_newton import solve
+from rita_demo.process import cpu_threads, torch_state
 from rita_demo.process.torch_state import in_plain_torch, plain_torch
-from rita_demo.records import Picture
 from rita_demo.records.errors import BackboneError
-from rita_demo.settings import RECOMMENDED
-from tests.toy_model import SIDE, ToyEngine
+from tests.live_server import ROOT
+from tests.toy_model import ToyEngine
 
 State = tuple[bool, bool, bool, str]
 PLAIN: State = (True, False, False, "cpu")
@@ -27,21 +28,8 @@ MODES: list[Callable[[], AbstractContextManager[object]]] = [
     lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     lambda: torch.device("meta"),
 ]
-CREATE = {
-    "arange",
-    "empty",
-    "eye",
-    "full",
-    "linspace",
-    "logspace",
-    "ones",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "tensor",
-}
-CREATE |= {"scalar_tensor", "zeros"}
+_CREATE = "arange empty eye full linspace logspace ones rand randint randn randperm tensor scalar_tensor zeros"
+CREATE = set(_CREATE.split())
 WHOLE = {"arange", "randint", "randperm"}  # of integers: their dtype is no default
 
 
@@ -51,9 +39,7 @@ def state() -> State:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_function_has_plain_torch_and_its_caller_has_his_own_again(
-    mode: Callable[[], AbstractContextManager],
-) -> None:
+def test_a_function_has_plain_torch_and_its_caller_has_his_own_again(mode) -> None:
     with mode():
         before = state()
         assert before != PLAIN
@@ -63,9 +49,7 @@ def test_a_function_has_plain_torch_and_its_caller_has_his_own_again(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_generator_has_plain_torch_in_every_step_and_its_caller_never(
-    mode: Callable[[], AbstractContextManager],
-) -> None:
+def test_a_generator_has_plain_torch_in_every_step_and_its_caller_never(mode) -> None:
     @in_plain_torch
     def steps() -> Generator[State, None, State]:
         yield state()
@@ -82,27 +66,6 @@ def test_a_generator_has_plain_torch_in_every_step_and_its_caller_never(
             next(running)
         assert end.value.value == PLAIN
         assert state() == before
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_an_attack_that_goes_on_in_another_state_of_torch_leaves_that_state_at_every_step(
-    mode: Callable[[], AbstractContextManager],
-) -> None:
-    engine, settings = ToyEngine(), RECOMMENDED.replace(steps=4, attack="pgd")
-    picture = Picture(np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8), "noise")
-    prompts = engine.encode_classes(["motorbike", "crab"], settings)
-    expected = engine.attack(picture, prompts, settings, 0)
-    steps = engine.attack_steps(picture, prompts, settings, 0)
-    next(steps)
-    assert state() == PLAIN
-    with mode():
-        before = state()
-        next(steps)
-        assert state() == before
-    found = run_to_end(steps)
-    assert state() == PLAIN
-    assert (found.frames == expected.frames).all()
-    assert (found.loss == expected.loss).all()
 
 
 @pytest.mark.parametrize("part", ["matmul", "conv"])
@@ -152,7 +115,7 @@ def test_every_tensor_that_is_made_names_its_device_and_its_dtype() -> None:
 
 
 def test_nothing_of_the_whole_process_is_set() -> None:
-    """Another thread would compute with it. On a GPU the products of the engine are (``cuda_graphs.py``): torch has no such
+    """Another thread would compute with it. On a GPU the products of the engine are (``gpu.py``): torch has no such
     state of a thread."""
     forbidden = ("set_default_dtype", "set_default_device", "set_float32_matmul_precision", "set_num_threads")
     forbidden += ("use_deterministic_algorithms", "set_default_tensor_type", "mkldnn.flags", "set_flush_denormal")
@@ -163,3 +126,59 @@ def test_nothing_of_the_whole_process_is_set() -> None:
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(forbidden)
     ]
     assert not called
+
+
+# --- threads: one computes alone, and every other one keeps its own number of OpenMP threads
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """More than one, whatever the machine and tests/method/conftest.py say."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_only_the_solving_thread_is_single_threaded() -> None:
+    seen: dict[str, list[int]] = {"solving": [], "new": []}
+
+    def watch(*_: object) -> None:
+        seen["solving"].append(torch.get_num_threads())
+        other = threading.Thread(target=lambda: seen["new"].append(torch.get_num_threads()))
+        other.start()
+        other.join()
+
+    cost = torch.rand(1, 8, 4, generator=torch.Generator().manual_seed(0))
+    rows, columns = torch.full((1, 8), 1 / 8), torch.full((1, 4), 1 / 4)
+    solve(cost, rows, columns, entropy_weight=0.1, tolerance=1e-6, max_iterations=200, on_check=watch)
+    assert set(seen["solving"]) == {1}
+    assert set(seen["new"]) == {2}
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_parallel_chunks_keep_their_order_and_finish_without_new_threads() -> None:
+    """While the interpreter exits, a pool accepts no work; a stopped server must not fail because of that."""
+    wanted = list(range(7))
+    assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
+    cpu_threads._pool().shutdown()
+    assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
+    cpu_threads._pool.cache_clear()
+
+
+CODE = """
+import sys
+from app import _load_engine
+engine = _load_engine("embedded", None)
+print({"torch._dynamo", "triton"} & set(sys.modules))
+import torch
+print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1)), torch._dynamo.config.cache_size_limit > 0)
+"""
+
+
+@pytest.mark.slow
+def test_open_clip_is_loaded_without_the_compiler_which_works_afterwards() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-2:] == ["set()", "tensor([2.]) True"], done.stderr[-2000:]

@@ -17,9 +17,7 @@ from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
 
 
-def test_old_uploads_are_deleted_and_then_the_oldest_until_the_rest_fits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_uploads_are_deleted_and_then_the_oldest_until_the_rest_fits(tmp_path, monkeypatch) -> None:
     """Also what a killed process or a broken connection has left; nothing of another program."""
     for name in ("other program", "a.png", "tmp-folder/a.png"):
         made(tmp_path / name, 10, 5000)
@@ -66,9 +64,7 @@ def test_cleanup_runs_without_user_events(tmp_path: Path) -> None:
     assert new.exists()
 
 
-def test_a_failing_cleanup_task_is_logged_and_cleanup_continues(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_cleanup_task_is_logged_and_cleanup_continues(tmp_path, monkeypatch) -> None:
     logged, evicted, sessions = list[str](), list[int](), Sessions()
 
     def fail_at_first(*arguments: Any) -> None:

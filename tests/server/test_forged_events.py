@@ -71,9 +71,7 @@ def answer_with(visitor: HttpClient, value: object) -> Iterator[tuple[int, str]]
         None,
     ],
 )
-def test_a_file_that_was_not_uploaded_is_refused_with_a_sentence(
-    address: str, uploads: Path, path: object, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_was_not_uploaded_is_refused_with_a_sentence(address, uploads, path, caplog) -> None:
     visitor, asked = HttpClient(address), 0
     visitor.open()
     path = path.format(uploads=uploads) if isinstance(path, str) else path
@@ -95,9 +93,7 @@ def test_a_file_that_was_not_uploaded_is_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize("data", [[], [None], ["x"] * 40, [{"a": 1}] * 3])
-def test_values_that_no_component_takes_are_refused_with_a_sentence(
-    address: str, data: list[object], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_values_that_no_component_takes_are_refused_with_a_sentence(address, data, caplog) -> None:
     visitor = HttpClient(address)
     visitor.open()
     for element in ("upload", "go"):
@@ -119,9 +115,7 @@ def test_values_that_no_component_takes_are_refused_with_a_sentence(
         ("defences", {"x": 1}, 400, "no input 'x'. Inputs: none."),
     ],
 )
-def test_an_unknown_endpoint_or_input_is_named(
-    address: str, name: str, body: dict[str, object], status: int, said: str
-) -> None:
+def test_an_unknown_endpoint_or_input_is_named(address, name, body, status, said) -> None:
     answer = httpx.post(f"{address}gradio_api/call/v2/{name}", json=body)
     assert answer.status_code == status
     assert said in answer.json()["detail"]

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from rita_demo.process.proxies import without_proxies
 from tests.live_server import ROOT
 
 SOCKS, REFUSES = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
@@ -39,19 +38,3 @@ def test_gradio_is_imported_under_a_proxy_that_httpx_cannot_use(name: str) -> No
     environment = os.environ | {"ALL_PROXY": SOCKS, "http_proxy": "no address::"}
     done = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_the_proxies_are_back_also_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", REFUSES)
-    monkeypatch.setenv("no_proxy", "localhost")
-    seen: list[str] = []
-
-    def work() -> None:
-        with without_proxies():
-            seen.extend(name for name in ("HTTPS_PROXY", "no_proxy") if name in os.environ)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        work()
-    assert seen == ["no_proxy"]
-    assert os.environ["HTTPS_PROXY"] == REFUSES

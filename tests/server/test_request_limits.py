@@ -3,6 +3,8 @@
 import json
 import re
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,8 +18,10 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from rita_demo.server import cleanup, events, request_limits
-from tests.live_server import wait_until
+from rita_demo.server import cleanup, events, launch, pages, request_limits
+from rita_demo.server.pages import Pages
+from rita_demo.ui.session.store import Sessions
+from tests.live_server import ROOT, wait_until
 from tests.page_client import HttpClient
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import build_toy_page, launch_page
@@ -32,6 +36,8 @@ _POSTS = f"""/login {API}/queue/join {API}/run/{{api_name}} {API}/call/v2/{{api_
 #: What answers something else than that it is not there; every other address of Gradio's says 404.
 ALLOWED_ROUTES = {("GET", path) for path in _GETS.split()} | {("POST", path) for path in _POSTS.split()}
 REFUSED_STATUS = {401, 403, 404, 405}
+HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-More: "
+SESSIONS = Sessions()
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +54,21 @@ def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 @pytest.fixture(scope="module")
 def page(temporary_folder: Path) -> Iterator[gr.Blocks]:
-    page = build_toy_page()
+    page = build_toy_page(sessions=SESSIONS)
     yield page
     page.close(verbose=False)
 
 
 @pytest.fixture(scope="module")
 def address(page: gr.Blocks) -> str:
-    return launch_page(page)
+    return launch_page(page, (), SESSIONS)
+
+
+def connect(address: str, first: bytes = b"") -> socket.socket:
+    """A connection of our own, on which this is sent."""
+    line = socket.create_connection((urlparse(address).hostname, urlparse(address).port), 20)
+    line.sendall(first)
+    return line
 
 
 def leftover_files(place: Path) -> list[Path]:
@@ -133,21 +146,16 @@ class WithoutLogin:
         await self.inside(scope | {"app": self}, receive, send)
 
 
-LIMITS = [
-    ("queue/join", request_limits.QUEUED_EVENT_LIMIT),
-    ("run/predict", request_limits.DIRECT_EVENT_LIMIT),
-    ("cancel", request_limits.SMALL_LIMIT),
-]
+LIMITS = {
+    "queue/join": request_limits.QUEUED_EVENT_LIMIT,
+    "run/predict": request_limits.DIRECT_EVENT_LIMIT,
+    "cancel": request_limits.SMALL_LIMIT,
+}
 
 
-LIMITS_BY_PATH = dict(LIMITS)
-
-
-@pytest.mark.parametrize(("path", "most"), LIMITS, ids=[row[0] for row in LIMITS])
+@pytest.mark.parametrize(("path", "most"), LIMITS.items(), ids=LIMITS)
 @pytest.mark.parametrize("named", [True, False], ids=["length named", "length not named"])
-def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accepted(
-    address: str, path: str, most: int, named: bool
-) -> None:
+def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accepted(address, path, most, named) -> None:
     visitor = HttpClient(address)
     body = {"fn_index": 0, "data": [], "session_hash": visitor.session_hash, "event_id": "x"}
     short = json.dumps(body).encode()
@@ -163,7 +171,7 @@ def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accep
 @pytest.mark.parametrize("path", ["queue/join", "run/predict"])
 def test_an_event_of_very_many_values_is_refused_before_it_is_read(address: str, path: str) -> None:
     """13 million empty objects, 40 MB, take a gigabyte, and 64 events may wait."""
-    visitor, limit = HttpClient(address), LIMITS_BY_PATH[path]
+    visitor, limit = HttpClient(address), LIMITS[path]
     most = request_limits.MAX_VALUES[limit]
     for pairs, refused in ((most // 2 - 100, False), (most // 2 + 1, True)):
         body = {"fn_index": 0, "session_hash": visitor.session_hash, "data": [{}] * pairs}
@@ -183,16 +191,13 @@ def test_a_login_form_of_many_parts_is_refused(address: str) -> None:
 
 def test_a_body_that_stops_arriving_is_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "SILENT_SECONDS", 0.3)
-    with socket.create_connection((urlparse(address).hostname, urlparse(address).port), 20) as line:
-        line.sendall(b"POST /gradio_api/queue/join HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+    with connect(address, b"POST /gradio_api/queue/join HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{") as line:
         answer = line.makefile().read()
     assert answer.startswith("HTTP/1.1 408")
     assert request_limits.TOO_SLOW in answer
 
 
-def test_one_address_has_a_limit_of_open_requests_and_the_health_check_none(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_address_has_a_limit_of_open_requests_and_the_health_check_none(address, monkeypatch) -> None:
     monkeypatch.setattr(request_limits, "MAX_OPEN_REQUESTS", 2)
     with ExitStack() as open_requests:
         for n in range(2):
@@ -246,12 +251,10 @@ def test_an_endless_body_is_read_only_up_to_the_limit(address: str, monkeypatch:
 
 def test_a_broken_or_invalid_upload_is_gone_after_its_hour(address: str, temporary_folder: Path) -> None:
     visitor, uploads = HttpClient(address), temporary_folder / "uploads"
-    with socket.create_connection((urlparse(address).hostname, urlparse(address).port)) as line:
-        line.sendall(
-            b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
-            b"Content-Type: multipart/form-data; boundary=b\r\n\r\n"
-            b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n' + bytes(99_999)
-        )
+    head = b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
+    head += b"Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+    head += b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n'
+    with connect(address, head + bytes(99_999)):
         assert wait_until(lambda: list(uploads.glob("tmp*")), pause=0.02), "it was not being written"
     for files in (
         [("other", ("a.png", b"1"))],
@@ -272,9 +275,7 @@ def test_an_upload_of_very_many_files_is_refused(address: str, temporary_folder:
     assert wait_until(lambda: not leftover_files(temporary_folder))
 
 
-def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_concurrent_events_share_a_limit_and_small_ones_pass(address, monkeypatch) -> None:
     monkeypatch.setattr(request_limits, "MAX_LARGE_EVENTS", 2)
     large = b'{"fn_index": 0, "session_hash": "x", "data": ["' + b"x" * (6 * request_limits.MB)
     visitor = HttpClient(address)
@@ -283,12 +284,9 @@ def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     def send_large() -> httpx.Response:
         return visitor.http.post("gradio_api/run/predict", content=large + b'"]}', headers=JSON_HEADERS)
 
-    waiting = [socket.create_connection((urlparse(address).hostname, urlparse(address).port)) for _ in range(2)]
-    for line in waiting:  # the first part of two events, whose rest never comes
-        line.sendall(
-            b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            b"Content-Length: 20000000\r\n\r\n" + large
-        )
+    head = b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head += b"Content-Length: 20000000\r\n\r\n"
+    waiting = [connect(address, head + large) for _ in range(2)]  # the first part of two events, whose rest never comes
     assert wait_until(lambda: send_large().status_code == 503)
     answer = send_large()
     assert answer.json() == {"detail": request_limits.BUSY}
@@ -310,9 +308,7 @@ def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     ],
     ids=["not JSON numbers", "not text", "no such event", "no event", "half a letter", "no file"],
 )
-def test_an_unreadable_body_gives_a_400(
-    path: str, body: bytes, headers: dict[str, str], address: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unreadable_body_gives_a_400(path, body, headers, address, caplog) -> None:
     visitor = HttpClient(address)
     visitor.open()
     answer = visitor.http.post(f"gradio_api/{path}", content=body, headers=headers)
@@ -330,3 +326,163 @@ def test_only_requests_with_a_body_give_a_400() -> None:
     assert client.post(f"{API}/queue/join").status_code == 400
     with pytest.raises(KeyError, match="ours"):
         client.get("/")
+
+
+# --- connections that send no whole request end, and a new one is always accepted
+
+
+def is_closed(line: socket.socket) -> bool:
+    line.setblocking(False)
+    try:
+        return line.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def test_a_request_that_does_not_get_complete_is_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "REQUEST_SECONDS", 0.5)
+    with connect(address) as silent, connect(address) as half, connect(address) as second, connect(address) as slow:
+        half.sendall(HALF)
+        second.sendall(HALF + b"\r\n\r\n")
+        assert second.recv(12) == b"HTTP/1.1 200"
+        while b"ok" not in second.recv(1000):
+            pass
+        second.sendall(HALF)  # of another request on this connection
+        for n in range(4):
+            slow.sendall(HALF if not n else b"x")
+            time.sleep(0.1)
+        assert wait_until(lambda: all(map(is_closed, (silent, half, second, slow))), 5)
+
+
+def test_an_answer_that_takes_long_is_not_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "REQUEST_SECONDS", 0.2)
+    visitor = HttpClient(address)
+    with visitor.connected():
+        time.sleep(0.6)
+        assert "Stored example." in visitor.open()
+        assert "What the memory holds" in visitor.choose_room("memory")
+
+
+def test_of_too_many_connections_the_longest_silent_one_is_closed(address, monkeypatch) -> None:
+    monkeypatch.setattr(launch, "MAX_CONNECTIONS", 5)
+    with HttpClient(address).connected(), ExitStack() as lines:
+        half = []
+        for _ in range(20):
+            half.append(lines.enter_context(connect(address, HALF)))
+        assert wait_until(lambda: all(map(is_closed, half[:15])), 10)
+        assert not is_closed(half[-1])
+        for _ in range(5):
+            assert httpx.get(f"{address}health", timeout=5).status_code == 200
+
+
+LIMIT = """
+import resource
+from rita_demo.server.launch import raise_file_limit
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+raise_file_limit()
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def test_the_process_opens_as_many_files_as_it_may() -> None:
+    run = subprocess.run([sys.executable, "-c", LIMIT], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "(300, 300)\n", run.stderr
+
+
+# --- heartbeats: an invented page costs nothing, open ones are limited, and an open page is not forgotten before others
+
+
+def beat(address: str, page: str) -> socket.socket:
+    """An open heartbeat, of which the first line has come."""
+    line = connect(address, f"GET /gradio_api/heartbeat/{page} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert b" 200 " in line.recv(100)
+    return line
+
+
+def none_open(page: gr.Blocks) -> bool:
+    return wait_until(lambda: not page.state_holder.connected)
+
+
+def test_a_closed_heartbeat_of_an_invented_page_builds_nothing(address: str, page: gr.Blocks) -> None:
+    visitor = HttpClient(address)
+    visitor.open()
+    known, sessions = dict(page.state_holder.session_data), len(SESSIONS)
+    for line in [beat(address, f"invented{n}") for n in range(20)]:
+        line.close()
+    assert none_open(page)
+    assert page.state_holder.session_data == known
+    assert len(SESSIONS) == sessions
+    assert "What the memory holds" in visitor.choose_room("memory")
+
+
+def test_what_is_kept_of_a_page_is_deleted_with_its_last_heartbeat(address: str, page: gr.Blocks) -> None:
+    stays, leaves = HttpClient(address), HttpClient(address)
+    for visitor in (stays, leaves):
+        visitor.open()
+    kept, sessions = page.state_holder, len(SESSIONS)
+    first, second = beat(address, leaves.session_hash), beat(address, leaves.session_hash)
+    first.close()
+    assert wait_until(lambda: kept.connected[leaves.session_hash] == 1)
+    assert leaves.session_hash in kept, "its other connection is open"
+    second.close()
+    assert none_open(page)
+    assert leaves.session_hash not in kept
+    assert set(kept.time_last_used) == set(kept.session_data)
+    assert len(SESSIONS) == sessions - 1
+    assert "What the memory holds" in stays.choose_room("memory")
+
+
+def test_open_heartbeats_are_limited_for_an_address_and_for_all(address, page, monkeypatch) -> None:
+    monkeypatch.setattr(pages, "MAX_BEATS_PER_ADDRESS", 3)
+    (heartbeats,) = (one.endpoint for one in page.app.routes if getattr(one, "path", "") == pages.HEARTBEAT)
+    url, refusal = f"{address}gradio_api/heartbeat/one-more", {"detail": pages.TOO_MANY_BEATS}
+    elsewhere = {"X-Forwarded-For": "192.0.2.1"}  # said by a proxy on this machine
+    with ExitStack() as lines:
+        for n in range(3):
+            lines.enter_context(beat(address, f"p{n}"))
+        answer = httpx.get(url)
+        assert (answer.status_code, answer.json()) == (429, refusal)
+        with httpx.stream("GET", url, headers=elsewhere) as other:
+            assert other.status_code == 200
+        monkeypatch.setattr(heartbeats, "_most", 3)
+        assert wait_until(lambda: page.state_holder.connected.total() == 3)
+        assert httpx.get(url, headers=elsewhere).json() == refusal
+    assert none_open(page)
+    beat(address, "p6").close()
+
+
+def test_the_heartbeat_of_a_page_that_never_asks_for_anything_ends(address, page, monkeypatch) -> None:
+    monkeypatch.setattr(pages, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(pages, "UNKNOWN_SECONDS", 0.2)
+    visitor = HttpClient(address)
+    visitor.open()
+    with visitor.connected():
+        text = httpx.get(f"{address}gradio_api/heartbeat/unknown", timeout=10).text
+        assert text.count("ALIVE") == 4
+        assert wait_until(lambda: page.state_holder.connected == {visitor.session_hash: 1})
+
+
+def test_a_page_with_a_heartbeat_keeps_its_place_before_one_without() -> None:
+    kept = Pages(gr.Blocks())
+    kept.capacity = 3
+    kept.connected["open"] += 1
+    for name in ("open", "old", "new", "newer"):
+        kept[name]
+    assert list(kept.session_data) == ["open", "new", "newer"]
+    for name in ("new", "newer"):
+        kept.connected[name] += 1
+    kept["newest"]
+    assert list(kept.session_data) == ["new", "newer", "newest"], "the longest unused one, where all are open"
+    assert set(kept.time_last_used) == set(kept.session_data)
+
+
+def test_gradio_stores_no_value_of_a_page(address: str, page: gr.Blocks) -> None:
+    """Files for the browser have tens of megabytes."""
+    visitor = HttpClient(address)
+    visitor.open()
+    assert "base64," in visitor.press("save-run", data={"figures": {"rita-plan": "<svg>" + "x" * 300_000}})
+    state = page.state_holder.session_data[visitor.session_hash]
+    values = [getattr(one, "value", None) for one in state.blocks_config.blocks.values()]
+    assert "octet-stream" not in json.dumps([values, state.config_values], default=str)

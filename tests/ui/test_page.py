@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rita_demo.process import graphics_card
+from rita_demo.process import environment
 from rita_demo.records import Run
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.attack_defend import tab
@@ -55,7 +55,7 @@ def test_a_fallback_to_the_cpu_is_said_where_the_page_opens_and_where_a_model_is
 ) -> None:
     (tmp_path / "card").mkdir()
     monkeypatch.delenv("RITA_DEVICE", raising=False)
-    monkeypatch.setattr(graphics_card, "CARDS", tmp_path)
+    monkeypatch.setattr(environment, "GRAPHICS_CARDS", tmp_path)
     visitor, said = HttpClient(address), "torch cannot use this machine&#x27;s graphics card"
     assert f"Stored example. The model runs on the CPU, because {said}" in visitor.open()
     assert said in visitor.press("use-model", model_choice="toy")

@@ -104,10 +104,7 @@ class _Answer(BaseHTTPRequestHandler):
         checksum = self.server.checksums[name]
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{checksum}"', "X-Linked-Etag": f'"{checksum}"'}
         headers |= {"X-Linked-Size": str(size), "Accept-Ranges": "bytes", "Content-Length": str(size - first)}
-        headers |= {
-            "X-Xet-Hash": checksum,
-            "X-Xet-Refresh-Route": XET_ROUTE,
-        }  # the hub offers it for every file of weights
+        headers |= {"X-Xet-Hash": checksum, "X-Xet-Refresh-Route": XET_ROUTE}  # as the hub offers for all weights
         if first:
             headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
         for key, value in headers.items():
@@ -172,9 +169,8 @@ def only_hub(name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(f"{constants}.HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setattr(f"{constants}.HF_HUB_OFFLINE", False)
         monkeypatch.setattr(f"{constants}.DOWNLOAD_CHUNK_SIZE", 1 << 16)
-        monkeypatch.setattr(
-            "huggingface_hub.utils._http.time", SimpleNamespace(sleep=lambda _: None)
-        )  # between its tries
+        between_tries = SimpleNamespace(sleep=lambda _: None)
+        monkeypatch.setattr("huggingface_hub.utils._http.time", between_tries)
         yield server
 
 

@@ -1,16 +1,27 @@
-"""Pictures to features: open_clip's numbers, the gradient of the pixels, error messages."""
+"""Pictures to features: open_clip's numbers, the gradient of the pixels, and what makes a tower faster changes neither."""
 
+import copy
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import open_clip
 import pytest
 import torch
+from timm.layers import Conv2dSame
+from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.profiler import ProfilerActivity, profile
 
+from rita_demo.data.samples import available
+from rita_demo.data.vocabularies import vocabulary
+from rita_demo.engine.engine import Engine
 from rita_demo.records.errors import BackboneError
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.vlm import registry
-from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.registry import load
+from rita_demo.vlm.backbone import Backbone, put_tokens_first
+from rita_demo.vlm.fold_batchnorm import fold_batchnorm
+from rita_demo.vlm.registry import load, untrained
 from tests.vlm.comparison import assert_same_picture_features, assert_same_text_features, with_few_layers
 
 
@@ -78,3 +89,122 @@ def test_an_invalid_batch_gives_an_error_message(backbone: Backbone, pixels) -> 
             encode(pixels)
     with pytest.raises(BackboneError, match="64, 64"):
         backbone.encode_views(torch.rand(2, 3, 100, 100))  # not the side of the model
+
+
+# --- batch norms folded into convolutions
+
+
+def with_random_batch_norms(tower: nn.Module) -> nn.Module:
+    """Batch norms as after training: fresh ones change nothing, and any folding of them would seem right."""
+    generator = torch.Generator().manual_seed(1)
+    for module in tower.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            for number in (module.weight.data, module.running_var):
+                number.copy_(0.5 + torch.rand(number.shape, generator=generator))
+            for number in (module.bias.data, module.running_mean):
+                number.copy_(0.2 * torch.randn(number.shape, generator=generator))
+    return tower.eval().requires_grad_(False)
+
+
+def test_folding_does_not_change_resnet_features() -> None:
+    torch.manual_seed(0)
+    config = open_clip.get_model_config("RN50")
+    config["vision_cfg"]["layers"] = [1, 1, 1, 1]
+    tower = with_random_batch_norms(open_clip.CLIP(**config).visual)
+    own = fold_batchnorm(tower, 224)
+    assert own is not None
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in own.modules())
+    assert any(isinstance(module, nn.BatchNorm2d) for module in tower.modules())  # left as it was
+    pixels = torch.randn(3, 3, 224, 224)
+    wanted = tower(pixels)
+    torch.testing.assert_close(own(pixels), wanted, atol=1e-5 * float(wanted.norm()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("side", [31, 32, 33])
+@pytest.mark.parametrize(("size", "step"), [(3, 1), (3, 2), (5, 2), (2, 2), (3, 3)])
+def test_asymmetric_padding_becomes_part_of_the_kernel(side: int, size: int, step: int) -> None:
+    torch.manual_seed(0)
+    convolution = Conv2dSame(3, 4, size, step, bias=False)
+    tower = with_random_batch_norms(nn.Sequential(convolution, nn.BatchNorm2d(4), nn.Flatten()))
+    own = fold_batchnorm(tower, side)
+    assert own is not None
+    assert not any(isinstance(module, Conv2dSame) for module in own.modules())
+    pixels = torch.randn(2, 3, side, side)
+    torch.testing.assert_close(own(pixels), tower(pixels), atol=1e-5, rtol=1e-5)
+
+
+class BranchingModel(nn.Module):
+    """A convolution whose answer goes through a batch norm and past it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        answer = self.convolution(pixels)
+        return (answer + self.norm(answer)).mean((2, 3))
+
+
+def test_nothing_is_folded_where_it_would_change_the_output_or_without_a_batch_norm() -> None:
+    assert fold_batchnorm(with_random_batch_norms(BranchingModel()), 16) is None
+    assert fold_batchnorm(nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), 16) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param(RECOMMENDED, id="recommended"), pytest.param(PAPER, id="paper", marks=pytest.mark.nightly)],
+)
+def test_decisions_equal_the_unfused_model(settings: Settings) -> None:
+    usual = load("embedded", "cpu")
+    fast, slow = Engine(usual), Engine(usual.unfused())
+    names = vocabulary("caltech101").names
+    settings = settings.replace(protocol="off", views=8)
+    for one in list(available().values())[:2]:
+        picture = one.load(square="model", side=usual.side)
+        traces = []
+        for engine in (fast, slow):
+            encoded_views = engine.encode_views(replace(picture), settings)
+            traces.append(engine.decide(encoded_views, engine.encode_classes(names, settings), None, settings)[0])
+        quick, plain = traces
+        assert quick.verdict.label == plain.verdict.label
+        np.testing.assert_allclose(quick.total, plain.total, rtol=1e-3)
+
+
+# --- tokens first: the transformer that a GPU differentiates multiplies all pictures at once
+
+
+def answer_and_slope(model: Backbone, pixels: Tensor) -> tuple[Tensor, Tensor]:
+    """Features of pictures, and the gradient of some of them."""
+    pixels = pixels.clone().requires_grad_()
+    features = model.encode_pixels(pixels)
+    return features.detach(), torch.autograd.grad(features[:, :3].sum(), pixels)[0]
+
+
+def products(model: Backbone, pixels: Tensor) -> int:
+    """How many products of a batch with a weight of the tower are cut into one for each token."""
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as seen:
+        answer_and_slope(model, pixels)
+    shapes = [event.input_shapes for event in seen.events() if event.name == "aten::bmm"]
+    return sum(first[1] == len(pixels) for first, *_ in shapes)
+
+
+def test_with_the_tokens_first_a_transformer_gives_the_same_answers_with_whole_products() -> None:
+    model = untrained("ViT-S-32-alt", "cpu", "float32")
+    turned = copy.deepcopy(model)
+    put_tokens_first(turned._visual)
+    pixels = torch.rand(3, 3, model.side, model.side, generator=torch.Generator().manual_seed(0))
+    for ours, theirs in zip(answer_and_slope(turned, pixels), answer_and_slope(model, pixels), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
+    with torch.no_grad():
+        torch.testing.assert_close(turned.encode_views(pixels), model.encode_views(pixels), atol=1e-6, rtol=1e-5)
+    layers = len(model._visual.transformer.resblocks)
+    assert (products(model, pixels), products(turned, pixels)) == (2 * layers, 0)
+
+
+@pytest.mark.parametrize("name", ["RN50", pytest.param("EVA02-B-16", marks=pytest.mark.nightly)])
+def test_other_towers_stay_as_they_are(name: str) -> None:
+    model = untrained(name, "cpu", "float32")
+    before = {key: dict(vars(module)) for key, module in model._visual.named_modules()}
+    put_tokens_first(model._visual)
+    assert {key: dict(vars(module)) for key, module in model._visual.named_modules()} == before

@@ -11,14 +11,14 @@ from rita_demo.records.errors import BackboneError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED
 from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.prompt_encoder import PromptEncoder
 from rita_demo.vlm.prompts import (
     CONTEXT_LENGTH,
     DEFAULT_START,
     TEMPLATES,
+    PromptSet,
     build_prompts,
     encode_sentences,
-    name_tokens,
-    same_prompts,
     unknown_words,
 )
 from rita_demo.vlm.registry import load
@@ -157,19 +157,6 @@ def test_only_the_contexts_receive_a_gradient_and_it_agrees_with_finite_differen
     assert backbone.tower.token_embedding.weight.grad is None
 
 
-def test_class_descriptions_as_one_prompt_are_their_mean_direction(backbone: Backbone) -> None:
-    sentences = (("a tail and two ears.", "it purrs"), ("many dots",))
-    prompts = build_prompts(backbone, ("cat", "polka-dotted"), RECOMMENDED, sentences)
-    assert prompts.features.shape == (2, 4 + 1, 32)
-    for k, own in enumerate(sentences):
-        mean = encode_sentences(backbone, list(own)).mean(0)
-        torch.testing.assert_close(prompts.features[k, 4], mean / mean.norm())
-    assert torch.equal(prompts.weight, torch.full((2, 5), 1 / 5))
-    assert prompts.prompts[0][4] == "a tail and two ears. (and 1 more: their mean)"
-    assert prompts.prompts[1][4] == "many dots"
-    assert torch.equal(prompts.encode(prompts.context + 0.1)[:, 4:], prompts.features[:, 4:])
-
-
 def test_descriptions_are_frozen_prompts_after_the_contexts(backbone: Backbone) -> None:
     sentences = (("a tail and two ears.", "it purrs"), ("many dots",), ("black type on paper",))
     names = ("cat", "polka-dotted", "soy milk carton")
@@ -188,6 +175,14 @@ def test_descriptions_are_frozen_prompts_after_the_contexts(backbone: Backbone) 
     moved = prompts.encode(prompts.context + 0.1)
     assert torch.equal(moved[:, 4:], prompts.features[:, 4:])
     assert not torch.equal(moved[:, :4], prompts.features[:, :4])
+    mean = build_prompts(backbone, names, RECOMMENDED, sentences)  # as one prompt: their mean direction
+    for k, own in enumerate(sentences):
+        direction = encode_sentences(backbone, list(own)).mean(0)
+        torch.testing.assert_close(mean.features[k, 4], direction / direction.norm())
+    assert torch.equal(mean.weight, torch.full((3, 5), 1 / 5))
+    assert mean.prompts[0][4] == "a tail and two ears. (and 1 more: their mean)"
+    assert mean.prompts[1][4] == "many dots"
+    assert torch.equal(mean.encode(mean.context + 0.1)[:, 4:], mean.features[:, 4:])
 
 
 def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
@@ -205,35 +200,24 @@ def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch
         torch.testing.assert_close(results[0], other, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("name", "unknown"),
-    [
-        ("CAT", ()),
-        ("cats", ("cats",)),
-        ("cat’s grass", ("cat’s",)),
-        ("grass-cat", ()),
-        ("brick_cat", ()),
-        ("cat, grass & brick", ()),
-        ("Pferd", ("Pferd",)),
-        ("grass yxcv", ("yxcv",)),
-        ("catgrass", ("catgrass",)),
-        ("ca", ("ca",)),
-        ("猫", ("猫",)),
-        ("cat 🐈", ("🐈",)),
-        ("a cat", ()),
-        ("The cat on an old brick", ("old",)),
-        ("photo of a cat", ()),
-        ("a xylophone of grass", ("xylophone",)),
-        ("cat 2", ("2",)),
-        ("?!", ("?!",)),
-    ],
-)
-def test_a_word_is_known_as_a_whole_in_any_capitals_and_its_pieces_do_not_count(
-    backbone: Backbone, name: str, unknown: tuple[str, ...]
-) -> None:
-    assert unknown_words(backbone, name) == unknown
-    assert build_prompts(backbone, ("cat", name), RECOMMENDED).unknown == ((), unknown)
-    assert unknown_words(wrapped(tiny_model(open_clip.CLIP, {})), name) == (), "nobody knows the words of its training"
+#: A name, and those of its words that the model was not trained with.
+WORDS = {
+    **dict.fromkeys(("CAT", "grass-cat", "brick_cat", "cat, grass & brick", "a cat", "photo of a cat"), ()),
+    **{word: (word,) for word in ("cats", "Pferd", "catgrass", "ca", "猫", "?!")},
+    "cat’s grass": ("cat’s",),
+    "grass yxcv": ("yxcv",),
+    "cat 🐈": ("🐈",),
+    "The cat on an old brick": ("old",),
+    "a xylophone of grass": ("xylophone",),
+    "cat 2": ("2",),
+}
+
+
+def test_a_word_is_known_as_a_whole_in_any_capitals_and_its_pieces_do_not_count(backbone: Backbone) -> None:
+    assert {name: unknown_words(backbone, name) for name in WORDS} == WORDS
+    assert build_prompts(backbone, tuple(WORDS), RECOMMENDED).unknown == tuple(WORDS.values())
+    nothing_known = wrapped(tiny_model(open_clip.CLIP, {}))
+    assert not any(unknown_words(nothing_known, name) for name in WORDS)
 
 
 @pytest.mark.parametrize("names", [(), ("cat", " "), ("cat", "x" * 1001)])
@@ -245,24 +229,14 @@ def test_unusable_names_give_an_error_message(backbone: Backbone, names) -> None
 LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是"
 
 
-@pytest.mark.parametrize(
-    ("names", "found"),
-    [
-        (("cup", "crab"), ()),
-        ((LONG + "鲜艳的红", "cup", LONG + "深沉的蓝"), (SamePrompt((LONG + "鲜艳的红", LONG + "深沉的蓝"), 77),)),
-        ((LONG[:9] + "红", LONG[:9] + "蓝"), ()),
-        (("ﬁg &amp; plum", "cup", "fig & plum"), (SamePrompt(("ﬁg &amp; plum", "fig & plum"), 0),)),
-    ],
-)
-def test_names_whose_prompts_are_the_same_are_found(
-    names: tuple[str, ...], found: tuple[SamePrompt, ...], backbone: Backbone
-) -> None:
-    assert build_prompts(backbone, names, RECOMMENDED).same_prompts == found
-    assert same_prompts(names, name_tokens(backbone.tower, names)) == found
-    features = build_prompts(backbone, names, RECOMMENDED).template_features
-    for one in found:
-        first, second = (features[names.index(name)] for name in one.names)
-        torch.testing.assert_close(first, second, atol=1e-5, rtol=0)
+def test_names_whose_prompts_are_the_same_are_found(backbone: Backbone) -> None:
+    cut, alike = (LONG + "鲜艳的红", LONG + "深沉的蓝"), ("ﬁg &amp; plum", "fig & plum")
+    names = ("cup", "crab", *cut, LONG[:9] + "红", LONG[:9] + "蓝", *alike)
+    prompts = build_prompts(backbone, names, RECOMMENDED)
+    assert prompts.same_prompts == (SamePrompt(cut, 77), SamePrompt(alike, 0))
+    for first, second in (cut, alike):
+        same = (prompts.template_features[names.index(name)] for name in (first, second))
+        torch.testing.assert_close(*same, atol=1e-5, rtol=0)
 
 
 def test_names_that_are_cut_to_one_prompt_get_a_sentence() -> None:
@@ -273,3 +247,58 @@ def test_names_that_are_cut_to_one_prompt_get_a_sentence() -> None:
     assert same_prompts_warning(()) == ""
     assert same_prompts_warning((cut, alike)) == f"{cut.sentence} {alike.sentence}"
     assert same_prompts_warning((cut,) * 5).endswith("There are 2 more such groups of names.")
+
+
+# --- the graph of the initial contexts is kept, for one vocabulary at a time
+
+
+@pytest.fixture
+def prompts(backbone: Backbone) -> PromptSet:
+    return build_prompts(backbone, NAMES, RECOMMENDED)
+
+
+def gradient(prompts: PromptSet, context: torch.Tensor, weight: torch.Tensor, keep: bool) -> torch.Tensor:
+    """The gradient of a weighted sum of the features, through the kept graph or a new one."""
+    leaf = context.clone().requires_grad_()
+    encode = prompts.encode_contexts if keep else prompts.encoder
+    (found,) = torch.autograd.grad((encode(leaf) * weight).sum(), leaf)
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_gradients_are_those_of_a_new_graph_again_and_again(prompts: PromptSet, count: int) -> None:
+    context, generator = prompts.context[:count], torch.Generator().manual_seed(0)
+    for _ in range(3):
+        weight = torch.randn(len(NAMES), count, prompts.features.shape[2], generator=generator)
+        kept, new = (gradient(prompts, context, weight, keep) for keep in (True, False))
+        torch.testing.assert_close(kept, new, atol=1e-6, rtol=1e-5)
+    leaf = context.clone().requires_grad_()
+    torch.testing.assert_close(prompts.encode_contexts(leaf).detach(), prompts.features[:, :count])
+
+
+def test_the_tower_is_run_once_for_the_initial_contexts_and_always_for_others(prompts, monkeypatch) -> None:
+    runs, real = list[int](), PromptEncoder.__call__
+    monkeypatch.setattr(PromptEncoder, "__call__", lambda *given: (runs.append(1), real(*given))[1])
+    for moved in (0.0, 0.0, 0.1, 0.1, 0.0):
+        prompts.encode((prompts.context + moved).requires_grad_())
+    assert len(runs) == 3
+    with torch.no_grad():
+        prompts.encode(prompts.context)
+    assert len(runs) == 4
+
+
+def test_what_is_returned_may_be_changed_and_only_one_vocabulary_keeps_its_graph(prompts, backbone) -> None:
+    leaf = prompts.context.clone().requires_grad_()
+    first = prompts.encode_contexts(leaf)
+    first.detach().zero_()
+    assert prompts.encode_contexts(leaf).detach().abs().sum() > 0
+    other = build_prompts(backbone, NAMES[:2], RECOMMENDED)
+    other.encode_contexts(other.context.clone().requires_grad_())
+    assert other.graph.graphs
+    assert not prompts.graph.graphs
+
+
+def test_a_graph_that_is_too_large_is_not_kept(prompts: PromptSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", {"cpu": 0})
+    prompts.encode_contexts(prompts.context.clone().requires_grad_())
+    assert not prompts.graph.graphs

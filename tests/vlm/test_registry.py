@@ -1,36 +1,41 @@
-"""Models are loaded by name; every failure gives an error message."""
+"""Models are loaded by name, a robust vision tower (TeCoA, PMG-AFT, FARE) replaces that of a model, and what fails is a
+sentence."""
 
+import io
 import logging
 from pathlib import Path
+from typing import Any
 
 import open_clip
 import pytest
 import torch
 from open_clip import pretrained
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm import registry
 from rita_demo.vlm.backbone import pick_device
 from rita_demo.vlm.catalogue import BACKBONES, model_status
-from rita_demo.vlm.checkpoint import load_weights
-from rita_demo.vlm.registry import activation_name, load
+from rita_demo.vlm.prompts import encode_sentences
+from rita_demo.vlm.registry import activation_name, load, split_source
 from tests.conftest import TINY_CONFIG
-from tests.vlm.hub import random_model, shrink
+from tests.vlm.hub import put_in_cache, random_model, shrink
+
+ARCHITECTURE = "ViT-B-32-quickgelu"
+BASE = f"{ARCHITECTURE}:openai"
+SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
+HALF_PRECISION = ("EVA02-B-16:merged2b_s8b_b131k",)  # 299 MB on the hub
+NO_KEYS = ("+except=proj", "+robust.pt+except=", "+robust.pt+except= , ")  # no vision tower, or no key of one
 
 
 @pytest.fixture
-def tiny_architecture(tmp_path: Path, monkeypatch) -> str:
+def tiny_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An open_clip architecture called rita-tiny, with one pretrained tag "here"."""
     monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "rita-tiny", TINY_CONFIG)
     entry = {"url": "", "hf_hub": "someone/rita-tiny/", "mean": (0, 0, 0), "std": (1, 1, 1)}
     monkeypatch.setitem(pretrained._PRETRAINED, "rita-tiny", {"here": entry})
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     return "rita-tiny"
-
-
-HALF_PRECISION = ("EVA02-B-16:merged2b_s8b_b131k",)  # 299 MB on the hub
-NO_KEYS = ("+except=proj", "+robust.pt+except=", "+robust.pt+except= , ")  # no vision tower, or no key of one
 
 
 @pytest.mark.parametrize(
@@ -50,42 +55,31 @@ NO_KEYS = ("+except=proj", "+robust.pt+except=", "+robust.pt+except= , ")  # no 
         ("local-dir:nowhere", "no readable open_clip_config.json"),
     ],
 )
-def test_an_unknown_name_gives_an_error_message(spec: str, said: str, monkeypatch) -> None:
+def test_an_unknown_name_gives_an_error_message(spec: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
     with pytest.raises(BackboneError, match=said):
         load(spec, device="cpu")
+    with pytest.raises(BackboneError, match="precision is one of"):
+        load(spec, "cpu", "int4")
 
 
-def test_without_a_connection_the_message_says_what_to_do(tiny_architecture, monkeypatch) -> None:
+def test_weights_that_do_not_come_are_a_sentence(tiny_architecture, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(BackboneError, match="could not be downloaded: the hub cannot be reached"):
         load("rita-tiny:here", device="cpu")
     assert not logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING)  # it does not log its retries
-
-
-def test_weights_that_stand_at_an_address_and_do_not_come_are_a_sentence(
-    tiny_architecture, tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setitem(pretrained._PRETRAINED, "rita-tiny", {"here": {"url": "http://127.0.0.1:9/weights.pt"}})
-    with pytest.raises(
-        BackboneError, match=r"The weights of rita-tiny:here could not be downloaded: its server .*URLError"
-    ):
+    said = r"The weights of rita-tiny:here could not be downloaded: its server .*URLError"
+    with pytest.raises(BackboneError, match=said):
         load("rita-tiny:here", device="cpu")
 
 
-@pytest.mark.parametrize("suffix", ["pt", "safetensors"])
-def test_a_local_checkpoint_gives_the_same_features(
-    tiny_architecture, tiny_model_dir: Path, tmp_path: Path, suffix: str
+def test_a_local_checkpoint_gets_the_preprocessing_of_the_architecture_s_tag(
+    tiny_architecture: str, tiny_model_dir: Path, tmp_path: Path
 ) -> None:
-    weights = load_file(tiny_model_dir / "open_clip_model.safetensors")
-    file = tmp_path / f"mine.{suffix}"
-    if suffix == "pt":
-        torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in weights.items()}}, file)
-    else:
-        save_file(weights, file)
-    ours = load(f"rita-tiny:{file}", "cpu", "float32")
-    torch.manual_seed(0)
+    torch.save(load_file(tiny_model_dir / "open_clip_model.safetensors"), tmp_path / "mine.pt")
+    ours = load(f"rita-tiny:{tmp_path / 'mine.pt'}", "cpu", "float32")
     pixels = torch.rand(1, 3, 64, 64)
     reference = load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
     # The architecture's tag says that its pictures are not normalised; the folder's are as CLIP's.
@@ -94,26 +88,7 @@ def test_a_local_checkpoint_gives_the_same_features(
     assert str(tmp_path) not in repr(ours.info)
 
 
-def tiny_model() -> torch.nn.Module:
-    return open_clip.CLIP(**TINY_CONFIG)
-
-
-class HostilePickle:
-    """The content of a hostile pickle."""
-
-    def __reduce__(self) -> tuple:
-        return (print, ("this must never be printed",))
-
-
-def test_a_checkpoint_that_holds_code_is_not_loaded(tmp_path: Path, capsys) -> None:
-    file = tmp_path / "evil.pt"
-    torch.save({"state_dict": HostilePickle()}, file)
-    with pytest.raises(BackboneError, match="holds a program"):
-        load_weights(tiny_model(), file, "rita-tiny")
-    assert "never" not in capsys.readouterr().out
-
-
-def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monkeypatch) -> None:
+def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
 
     def stop(config: dict, name: str) -> None:
@@ -125,6 +100,35 @@ def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monke
         with pytest.raises(BackboneError, match="enough"):
             load(spec, device="cpu")
     assert built == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "taken", "other"),
+    [
+        ("ViT-B-32", "plain GELU", "ViT-B-32-quickgelu:mine.pt"),
+        ("ViT-B-32-quickgelu", "quick-GELU", "ViT-B-32:mine.pt"),
+        ("ViT-B-16-plus", "plain GELU", None),
+    ],
+)
+def test_a_local_file_reports_its_activation_and_how_to_change_it(
+    architecture: str, taken: str, other: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = shrink(monkeypatch, architecture)
+    torch.save(random_model(config, seed=0).state_dict(), tmp_path / "mine.pt")
+    ours = load(f"{architecture}:{tmp_path / 'mine.pt'}", "cpu", "float32")
+    assert taken in ours.info.title
+    assert f"Runs with {taken}" in ours.info.note
+    assert (f"want {other} instead" if other else "no variant") in ours.info.note
+    pixels = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        quick, plain = (
+            random_model(config, seed=0, quick_gelu=quick).encode_image(
+                (pixels - ours._mean) / ours._std, normalize=True
+            )
+            for quick in (True, False)
+        )
+    torch.testing.assert_close(ours.encode_pixels(pixels), quick if "quick" in taken else plain, atol=1e-5, rtol=0)
+    assert not torch.allclose(quick, plain, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in BACKBONES.items() if entry.megabytes])
@@ -141,56 +145,12 @@ def test_every_listed_model_exists_in_open_clip_with_the_size_and_the_activation
     assert f"; {activation_name(config)}; " in entry.note
 
 
-def test_the_list_of_models_shows_available_and_missing_models(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    rows = {row.name: row for row in model_status()}
-    assert list(rows) == list(BACKBONES)
-    assert rows["ViT-B-16-quickgelu:openai"].state == "needs a download of 599 MB"
-    assert not rows["ViT-B-16-quickgelu:openai"].ready
-
-
-def test_an_unknown_precision_gives_an_error_message() -> None:
-    with pytest.raises(BackboneError, match="precision is one of"):
-        load("embedded", "cpu", "int4")
-
-
 def test_the_requested_device_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RITA_DEVICE", "cpu")
     assert pick_device() == "cpu"
     monkeypatch.setenv("RITA_DEVICE", "toaster")
     with pytest.raises(BackboneError, match="RITA_DEVICE asks for 'toaster'"):
         pick_device()
-
-
-@pytest.mark.parametrize(
-    ("architecture", "taken", "other"),
-    [
-        ("ViT-B-32", "plain GELU", "ViT-B-32-quickgelu:mine.pt"),
-        ("ViT-B-32-quickgelu", "quick-GELU", "ViT-B-32:mine.pt"),
-        ("ViT-B-16-plus", "plain GELU", None),
-    ],
-)
-def test_a_local_file_reports_its_activation_and_how_to_change_it(
-    architecture: str, taken: str, other: str | None, tmp_path: Path, monkeypatch
-) -> None:
-    config = shrink(monkeypatch, architecture)
-    model = random_model(config, seed=0)
-    torch.save(model.state_dict(), tmp_path / "mine.pt")
-    ours = load(f"{architecture}:{tmp_path / 'mine.pt'}", "cpu", "float32")
-    assert taken in ours.info.title
-    assert f"Runs with {taken}" in ours.info.note
-    assert (f"want {other} instead" if other else "no variant") in ours.info.note
-    pixels = torch.rand(2, 3, 64, 64)
-    features = {}
-    for quick in (True, False):
-        with torch.no_grad():
-            twin = random_model(config, seed=0, quick_gelu=quick)
-            seen = twin.encode_image((pixels - ours._mean) / ours._std, normalize=True)
-            features[quick] = seen
-    quick = taken == "quick-GELU"
-    torch.testing.assert_close(ours.encode_pixels(pixels), features[quick], atol=1e-5, rtol=0)
-    assert not torch.allclose(features[True], features[False], atol=1e-4)
 
 
 def test_the_embedded_models_have_the_stated_number_of_parameters_and_the_same_text_tower() -> None:
@@ -202,3 +162,107 @@ def test_the_embedded_models_have_the_stated_number_of_parameters_and_the_same_t
     assert all(same)
     pixels = torch.rand(2, 3, 128, 128, generator=torch.manual_seed(0))
     assert not torch.allclose(plain.encode_pixels(pixels), robust.encode_pixels(pixels), atol=0.1)
+
+
+# --- another vision tower
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """OpenAI's ViT-B/32, very small and with random weights, in the hub's cache."""
+    model = random_model(shrink(monkeypatch, ARCHITECTURE), seed=0)
+    cache, buffer = tmp_path / "hub", io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(registry, "fetch", lambda *_: pytest.fail("used the network"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    row = {row.name: row for row in model_status()}[BASE]
+    assert (row.state, row.ready) == (f"needs a download of {BACKBONES[BASE].megabytes} MB", False)
+    link = put_in_cache(cache, ARCHITECTURE, "openai", "open_clip_pytorch_model.bin", buffer.getvalue())
+    assert {row.name: row for row in model_status()}[BASE].ready
+    known = pretrained.get_pretrained_cfg(ARCHITECTURE, "openai")
+    theirs = pretrained.download_pretrained(known, cache_dir=str(cache))
+    assert link.resolve() == Path(theirs).resolve(), "open_clip's downloader would use the same file"
+    return model
+
+
+def robust_tower() -> dict[str, torch.Tensor]:
+    """Another vision tower of the same shape."""
+    return random_model(open_clip.get_model_config(ARCHITECTURE), seed=1).visual.state_dict()
+
+
+def save_checkpoint(folder: Path, content: Any, name: str = "robust.pt") -> Path:
+    torch.save(content, folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_pictures_use_the_new_tower_and_text_the_old_one(half: bool, base: Any, tmp_path: Path) -> None:
+    weights = robust_tower()
+    file = save_checkpoint(tmp_path, {k: v.half() for k, v in weights.items()} if half else weights)
+    plain, ours = load(BASE, "cpu", "float32"), load(f"{BASE}+{file}", "cpu", "float32")
+
+    by_hand = random_model(open_clip.get_model_config(ARCHITECTURE), seed=2)
+    by_hand.load_state_dict(base.state_dict() | {f"visual.{key}": value for key, value in weights.items()})
+    pixels = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        images = by_hand.encode_image((pixels - ours._mean) / ours._std, normalize=True)
+        texts = base.encode_text(open_clip.tokenize(SENTENCES), normalize=True)
+    torch.testing.assert_close(ours.encode_pixels(pixels), images, atol=2e-3 if half else 1e-5, rtol=0)
+    torch.testing.assert_close(encode_sentences(ours, SENTENCES), texts, atol=1e-5, rtol=0)
+    assert ours.temperature == plain.temperature
+    assert not torch.allclose(ours.encode_pixels(pixels), plain.encode_pixels(pixels), atol=1e-2)
+
+    assert ours.info.name == f"{BASE}+robust.pt"
+    assert "vision tower of robust.pt" in ours.info.title
+    assert f"everything else from {BASE}" in ours.info.note
+    assert "quick-GELU" in ours.info.note
+    assert str(tmp_path) not in repr(ours.info)
+
+
+@pytest.mark.parametrize(
+    "name", ["logit_scale", "positional_embedding", "text_projection", "ln_final.weight", "visual.proj"]
+)
+def test_a_single_changed_weight_changes_the_key(name: str, base: Any, tmp_path: Path) -> None:
+    weights = {key: value.clone() for key, value in base.state_dict().items()}
+    same = save_checkpoint(tmp_path, weights, "same.pt")
+    weights[name].view(-1)[0] += 0.25
+    other = save_checkpoint(tmp_path, weights, "other.pt")
+    ours, same_again, others = (load(f"{ARCHITECTURE}:{file}", "cpu").weights_key() for file in (same, same, other))
+    assert ours == same_again != others
+
+
+def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(base: Any, tmp_path: Path) -> None:
+    weights = robust_tower()
+    own = base.visual.state_dict()["ln_post.bias"].clone()
+    del weights["ln_post.bias"]
+    missing = save_checkpoint(tmp_path, {"vision_encoder_state_dict": weights}, "missing.pt")
+    over = save_checkpoint(tmp_path, weights | {"ln_post.bias": own, "normalize.mean": torch.ones(3)}, "over.pt")
+    with pytest.raises(BackboneError, match=r"missing\.pt does not.*missing: ln_post\.bias.*\+except="):
+        load(f"{BASE}+{missing}", "cpu")
+    with pytest.raises(BackboneError, match=r"over\.pt does not.*unexpected: normalize\.mean"):
+        load(f"{BASE}+{over}", "cpu")
+    ours = load(f"{BASE}+{missing}+except=ln_post.bias", "cpu")
+    assert torch.equal(ours._visual.state_dict()["ln_post.bias"], own)
+    assert ours.info.name == f"{BASE}+missing.pt+except=ln_post.bias"
+    same = load(f"{BASE}+{over}+except=normalize.mean", "cpu")
+    assert same.weights_key() == ours.weights_key()
+    for file, keys in ((over, "normalize.mean,conv1.weight"), (missing, "ln_post.bias,ln_pots.bias")):
+        with pytest.raises(BackboneError, match="neither missing nor left over"):
+            load(f"{BASE}+{file}+except={keys}", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("source", "weights", "vision"),
+    [
+        ("openai", "openai", ""),
+        ("OpenAI+x.pt", "OpenAI", "x.pt"),
+        ("/a+b/c.pt", "/a+b/c.pt", ""),
+        ("/a+b/c.pt+/d+e/f.PT", "/a+b/c.pt", "/d+e/f.PT"),
+        ("a+b.safetensors", "a+b.safetensors", ""),
+        ("/a+b/base.pth.tar+/c/best.pth.tar", "/a+b/base.pth.tar", "/c/best.pth.tar"),
+    ],
+)
+def test_a_plus_sign_separates_behind_a_tag_or_a_suffix_only(source: str, weights: str, vision: str) -> None:
+    assert split_source(source, ["openai"])[:2] == (weights, vision)

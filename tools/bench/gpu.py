@@ -21,8 +21,8 @@ from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import available
 from rita_demo.engine.engine import Engine
-from rita_demo.process.text_columns import align_columns
 from rita_demo.records import EncodedViews, Picture, Trace
+from rita_demo.records.spreadsheet import align_columns
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.catalogue import BACKBONES

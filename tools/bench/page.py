@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rita_demo.process.chromium import FLAGS, find_chromium
+from rita_demo.process.environment import BROWSER_FLAGS, find_chromium
 
 VIEWPORT: Any = {"width": 1440, "height": 900}
 ROUNDS = 5  # of each measurement
@@ -100,7 +100,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
     from playwright.sync_api import sync_playwright
 
     found = {}
-    with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(FLAGS)) as chromium:
+    with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=BROWSER_FLAGS) as chromium:
         found["page: worked example"] = _median_of(lambda: _opening(chromium, address, EXAMPLE_JS))
         found["page: usable"] = _median_of(lambda: _opening(chromium, address, USABLE_JS))
         page = chromium.new_page(viewport=VIEWPORT)

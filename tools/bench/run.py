@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rita_demo.engine.engine import Engine
-from rita_demo.process.text_columns import align_columns
+from rita_demo.records.spreadsheet import align_columns
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
 from tools.bench import page, stages

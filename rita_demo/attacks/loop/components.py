@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from rita_demo.process.lazy import Tensor, torch
-from rita_demo.process.random_numbers import uniform
+from rita_demo.process.lazy import Tensor, torch, uniform
 
 Start = Callable[[Tensor, float, Sequence[int]], Tensor]
 Goal = Callable[[Tensor, Tensor, Tensor | None], Tensor]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rita_demo.process.temp_folder import is_writable, own_temp_folder
+from rita_demo.process.output_file import is_writable, own_temp_folder
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import CloudPoints
 

@@ -7,7 +7,7 @@ import gradio as gr
 from gradio.components import Component
 from gradio.events import Dependency
 
-from rita_demo.process import graphics_card
+from rita_demo.process.environment import graphics_card_warning
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
 from rita_demo.records.json_value import JsonValue
@@ -87,7 +87,7 @@ class ModelMenu:
             self._loading.pop(visitor, None)
         session.model, info = name, context.models.get(name).info
         ready = notice.done_html(
-            f"{info.title} is ready: press “Attack” in the Story. {graphics_card.warning(info.device)}".strip()
+            f"{info.title} is ready: press “Attack” in the Story. {graphics_card_warning(info.device)}".strip()
         )
         yield {context.status: ready, **no_stop, **self.show_model(info)}
 

@@ -25,21 +25,17 @@ def augmix(views: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
         first: index of ``views[0]`` among all views."""
     mixed = np.empty(views.shape, dtype=np.float32)
     for place, view in enumerate(views):
-        mixed[place] = _mix(view, np.random.default_rng([seed, first + place]))
+        generator = np.random.default_rng([seed, first + place])
+        share = generator.dirichlet(np.ones(CHAINS))
+        kept = generator.beta(1.0, 1.0)
+        total = kept * view.astype(np.float32)
+        for weight in share:
+            changed = Image.fromarray(view)
+            for _ in range(generator.integers(1, LONGEST + 1)):
+                changed = OPERATIONS[generator.integers(len(OPERATIONS))](changed, generator)
+            total += (1 - kept) * weight * np.asarray(changed, dtype=np.float32)
+        mixed[place] = np.clip(total / 255, 0, 1)
     return mixed
-
-
-def _mix(view: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    share = generator.dirichlet(np.ones(CHAINS))
-    kept = generator.beta(1.0, 1.0)
-    original = Image.fromarray(view)
-    total = kept * view.astype(np.float32)
-    for weight in share:
-        changed = original
-        for _ in range(generator.integers(1, LONGEST + 1)):
-            changed = OPERATIONS[generator.integers(len(OPERATIONS))](changed, generator)
-        total += (1 - kept) * weight * np.asarray(changed, dtype=np.float32)
-    return np.clip(total / 255, 0, 1)
 
 
 def _level(generator: np.random.Generator, largest: float) -> float:

@@ -36,9 +36,8 @@ def draw_boxes(n: int, seed: int, min_scale: float = 0.08) -> tuple[np.ndarray, 
 def view_boxes(settings: Settings, n: int | None = None, seed: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """:func:`draw_boxes` as the settings say, for every place that cuts views or looks at them: the views of RITA, those
     of an attacker, the boxes of stored views. ``n``, ``seed``: others than the settings' own."""
-    return draw_boxes(
-        settings.views if n is None else n, settings.view_seed if seed is None else seed, settings.view_scale
-    )
+    n, seed = settings.views if n is None else n, settings.view_seed if seed is None else seed
+    return draw_boxes(n, seed, settings.view_scale)
 
 
 def area_fractions(boxes: np.ndarray) -> np.ndarray:

@@ -37,9 +37,7 @@ def make_views(pixels: Tensor, settings: Settings, side: int) -> ViewSet:
         crops = views[1:].detach().mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
         mixed = torch.from_numpy(augmix(crops, settings.view_seed, first=1)).permute(0, 3, 1, 2)
         views = torch.cat([views[:1], mixed.to(views)])
-    return ViewSet(
-        boxes=torch.from_numpy(boxes), flipped=torch.from_numpy(flipped), seed=settings.view_seed, pixels=views
-    )
+    return ViewSet(torch.from_numpy(boxes), torch.from_numpy(flipped), settings.view_seed, views)
 
 
 def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int) -> Tensor:

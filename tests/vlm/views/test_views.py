@@ -1,7 +1,5 @@
 """Boxes, crops, AugMix and the views made of them."""
 
-import dataclasses
-
 import numpy as np
 import torch
 from PIL import Image
@@ -102,14 +100,6 @@ def test_more_augmix_views_keep_the_first_ones() -> None:
     views = np.stack([picture(24, seed) for seed in range(4)])
     np.testing.assert_array_equal(augmix(views, 7)[:2], augmix(views[:2], 7))
     np.testing.assert_array_equal(augmix(views, 7)[2:], augmix(views[2:], 7, first=2))
-
-
-def test_a_view_set_has_the_documented_shapes() -> None:
-    views = make_views(tensor(picture(40)), RECOMMENDED.replace(views=3), 16)
-    shapes = {f.name: getattr(getattr(views, f.name), "shape", None) for f in dataclasses.fields(views)}
-    assert shapes == {"boxes": (3, 4), "flipped": (3,), "seed": None, "pixels": (3, 3, 16, 16)}
-    assert views.boxes.dtype == torch.float32
-    assert views.flipped.dtype == torch.bool
 
 
 def test_without_augmix_the_views_pass_a_gradient_to_the_picture() -> None:

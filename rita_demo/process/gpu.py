@@ -1,7 +1,8 @@
-"""Work that a GPU repeats: recorded once as a CUDA graph, then started as one piece.
+"""A GPU: work that it repeats is recorded, products are fast or exact, and tensors come to the host together.
 
 A small step of the method is hundreds of kernels of a few microseconds each, and starting one from Python takes longer
-than it runs. A recorded graph starts all of them at once. On other devices the same functions are simply called."""
+than it runs. Work that is recorded once as a CUDA graph starts as one piece. On other devices the same functions are simply
+called."""
 
 import threading
 from collections import OrderedDict
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,19 +51,19 @@ class CudaGraphs:
         device = inputs[0].device
         if not self.enabled or device.type != "cuda" or is_recording(device):  # then it is a part of a larger recording
             return tuple(function(*inputs))
-        shapes = tuple((tuple(one.shape), one.dtype) for one in inputs)
+        shapes = tuple((tuple(x.shape), x.dtype) for x in inputs)
         key = key, shapes, torch.is_grad_enabled(), torch.backends.cuda.matmul.allow_tf32
         with self._lock:
-            if key in self._recorded:  # a key that is used once is not worth a recording
+            if key not in self._recorded:  # a key that is used once is not worth a recording
+                self._put(key, None)
+            else:
                 recorded = self._recorded[key] or _record(function, inputs)
                 self._put(key, recorded)
                 if recorded.graph is not None:
-                    for own, given in zip(recorded.inputs, inputs, strict=True):
-                        own.copy_(given)
+                    for place, x in zip(recorded.inputs, inputs, strict=True):
+                        place.copy_(x)
                     recorded.graph.replay()
-                    return tuple(one.clone() for one in recorded.outputs)
-            else:
-                self._put(key, None)
+                    return tuple(output.clone() for output in recorded.outputs)
         return _detached(function(*inputs))
 
     def __deepcopy__(self, memo: dict[int, object]) -> "CudaGraphs":
@@ -71,11 +73,6 @@ class CudaGraphs:
         """Forget all recordings and free their memory."""
         with self._lock:
             self._recorded.clear()
-
-    @property
-    def number(self) -> int:
-        """How many functions are recorded."""
-        return sum(one is not None and one.graph is not None for one in self._recorded.values())
 
     def _put(self, key: Hashable, recorded: _Recorded | None) -> None:
         self._recorded[key] = recorded
@@ -87,15 +84,15 @@ class CudaGraphs:
 def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
     expected = _detached(function(*inputs))
     with torch.inference_mode(False), torch.no_grad():
-        own = [one.detach().clone() for one in inputs]
+        places = [x.detach().clone() for x in inputs]
     graph = torch.cuda.CUDAGraph()
     try:
         # other threads may use the card meanwhile
         with torch.cuda.graph(graph, stream=_recording_stream(), capture_error_mode="thread_local"):
-            outputs = _detached(function(*own))
+            outputs = _detached(function(*places))
         graph.replay()
         if same_numbers(outputs, expected):
-            return _Recorded(graph, own, outputs, function)
+            return _Recorded(graph, places, outputs, function)
         process_logging.log_event("a recording for the GPU gives other numbers and is not used")
     except RuntimeError as error:  # also when the card has no memory left for it
         process_logging.log_error("a step cannot be recorded for the GPU and runs without it", error)
@@ -120,20 +117,19 @@ def on_recording_stream(device: torch.device) -> Iterator[None]:
     torch.cuda.current_stream().wait_stream(stream)
 
 
-def same_numbers(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
+def same_numbers(tensors: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
     """Whether tensors agree to :data:`TOLERANCE` of the largest number of each; NaN equals NaN. A prompt update moves a
     context by a sign, which another order of additions can turn where the gradient is nearly zero."""
-    return all(
-        one.numel() == 0
-        or torch.allclose(
-            one, other, rtol=0, atol=1e-4 + TOLERANCE * float(other.nan_to_num().abs().max()), equal_nan=True
-        )
-        for one, other in zip(found, expected, strict=True)
-    )
+
+    def agree(x: Tensor, y: Tensor) -> bool:
+        limit = 1e-4 + TOLERANCE * float(y.nan_to_num().abs().max()) if y.numel() else 0.0
+        return torch.allclose(x, y, rtol=0, atol=limit, equal_nan=True)
+
+    return len(tensors) == len(expected) and all(map(agree, tensors, expected))
 
 
 def _detached(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return tuple(one.detach() for one in tensors)
+    return tuple(x.detach() for x in tensors)
 
 
 def is_recording(device: torch.device) -> bool:
@@ -161,3 +157,35 @@ def _tensor_float(allowed: bool) -> Iterator[None]:
         yield
     finally:
         matmul.allow_tf32, cudnn.allow_tf32 = before
+
+
+def on_host(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors on the CPU, without gradients; those that are there stay. The device is waited for once."""
+    far = [x for x in tensors if x.device.type != "cpu"]
+    arrays = [array_like(x) for x in far]
+    copy_together(list(zip(arrays, far)))
+    arrived = iter(arrays)
+    return [x.detach() if x.device.type == "cpu" else torch.from_numpy(next(arrived)) for x in tensors]
+
+
+def array_like(tensor: Tensor) -> np.ndarray:
+    """An array of the tensor's shape and type, not filled."""
+    return np.empty(tensor.shape, torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype)
+
+
+def copy_together(copies: Sequence[tuple[np.ndarray, Tensor]]) -> None:
+    """Fill arrays with tensors of one device, of the same shapes and types: (to, from). All of one type are joined on the
+    device and copied once: starting a copy takes longer than copying a small tensor."""
+    arrived = []
+    for dtype in {source.dtype for _, source in copies}:
+        some = [(array, source) for array, source in copies if source.dtype == dtype]
+        joined = torch.cat([source.detach().reshape(-1) for _, source in some])
+        staged = torch.empty(joined.shape, dtype=dtype, device="cpu", pin_memory=joined.is_cuda)
+        staged.copy_(joined, non_blocking=joined.is_cuda)
+        arrived.append(([array for array, _ in some], staged))
+    if copies and copies[0][1].is_cuda:
+        torch.cuda.current_stream().synchronize()
+    for arrays, staged in arrived:  # pinned memory is not for keeping
+        ends = np.cumsum([array.size for array in arrays])
+        for array, part in zip(arrays, np.split(staged.numpy(), ends[:-1]), strict=True):
+            np.copyto(array, part.reshape(array.shape))
