@@ -12,10 +12,9 @@ from rita_demo.engine.engine import Engine
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 from tests.browser import find_browser
-from tools.bench import gpu, page, stages, timing
-from tools.bench import run as bench
-from tools.bench.stages import BenchFixture
-from tools.bench.timing import medians
+from tools.bench import __main__ as bench
+from tools.bench import gpu, page, stages
+from tools.bench.stages import BenchFixture, medians
 
 SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
@@ -27,7 +26,7 @@ def backbone(tiny_model_dir: Path) -> Backbone:
 
 def test_timed_functions_alternate_and_warm_up_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
     order, now = list[str](), [0]
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])  # a busy machine has none of its own
+    monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])  # a busy machine has none of its own
 
     def work(name: str, first: int, later: int) -> None:
         now[0] += later if name in order else first
@@ -91,7 +90,7 @@ def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.Mon
 def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: Backbone) -> None:
     """Grouped against one by one, here on the CPU with a tiny model."""
     scene = BenchFixture(backbone, Engine(backbone), gpu.SETTINGS.replace(views=6), 7, backbone.side)
-    pictures = gpu.shifted(scene.picture, 3)
+    pictures = gpu.shifted(scene.picture, range(3))
     found = gpu.compare(*(gpu.stream(scene, pictures, group)() for group in (1, 3)))
     assert (found["pictures"], found["other_labels"]) == (3, 0)
     assert found["largest_relative_gap"] < 1e-3
