@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from rita_demo.method import align, apply_to_views, decide, empty, remove, resize, step_back, transport, update
+from rita_demo.method.confidence import crop_offset
 from rita_demo.method.cost import unit
 from rita_demo.method.procrustes import align_together
-from rita_demo.method.step_back import crop_offset
 from rita_demo.records import Confidence, Exclusions
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED

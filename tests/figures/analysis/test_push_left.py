@@ -19,7 +19,7 @@ from tests.ui.conftest import completed_run
 def test_the_fall_is_that_of_the_crops_own_pixels_cut_and_encoded_by_hand(run: Run, engine: ToyEngine, n: int) -> None:
     found, views, prompts = push_left(run), run.clean.encoded_views.views, run.class_prompts
     assert found is not None
-    model = engine._encoder.backbone
+    model = engine._backbone
 
     def margin(pixels: np.ndarray) -> float:
         square = pixels.transpose(2, 0, 1).astype(np.float32) / 255
