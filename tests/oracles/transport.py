@@ -113,9 +113,6 @@ def exact_value(cost: F, a: F, b: F, rho: float = 1.0) -> float:
     return float(result.fun) / rho
 
 
-F = np.ndarray
-
-
 def covariance(points: F) -> F:
     """Covariance with 1 / N, not 1 / (N - 1)."""
     centred = points - points.mean(0)

@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -96,7 +97,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
 
     with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(FLAGS)) as chromium:
         openings = {"page: worked example": EXAMPLE_JS, "page: usable": USABLE_JS}
-        found = {name: _median_of(lambda at=at: _opening(chromium, address, at)) for name, at in openings.items()}
+        found = {name: _median_of(partial(_opening, chromium, address, at)) for name, at in openings.items()}
         page = chromium.new_page(viewport=VIEWPORT)
         page.set_default_timeout(TIMEOUT_SECONDS * 1000)
 

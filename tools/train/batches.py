@@ -136,7 +136,7 @@ class Sampler:
 
 def pick(texts: Sequence[str], generator: np.random.Generator) -> str:
     """One of the texts, all with the same probability."""
-    return texts[generator.integers(len(texts))]
+    return texts[int(generator.integers(len(texts)))]
 
 
 def pad_tokens(texts: list[list[int]]) -> Tensor:
