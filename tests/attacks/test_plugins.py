@@ -29,10 +29,14 @@ def plugin(folder: Path, options: str = "", functions: str = "") -> str:
 def test_a_plugin_runs_like_the_attack_it_equals(tmp_path: Path) -> None:
     functions = "def step(iterate, gradient, step_size):\n    return iterate + step_size * gradient.sign()\n"
     spec = plugin(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
+    before = settings.SETTINGS["attack"].choices, attack_choices()
     assert registry.add_plugin(spec).name == "plugin"
     assert registry.add_plugin(spec) is ATTACKS["plugin"]  # a second time: the same
     assert settings.SETTINGS["attack"].choices[-1] == "plugin"
+    assert attack_choices()[-1] == ("A plugin", "plugin")
     assert torch.equal(run(MODEL, "plugin")[1].frames, run(MODEL, "pgd")[1].frames)
+    registry.remove("plugin")
+    assert (settings.SETTINGS["attack"].choices, attack_choices()) == before
 
 
 @pytest.mark.parametrize(
@@ -131,15 +135,3 @@ def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> Non
     registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
     with pytest.raises(torch.OutOfMemoryError):
         run(full, "plugin")  # type: ignore[arg-type]
-
-
-def test_a_removed_plugin_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
-    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, stored_name='plugin_far'),)"
-    spec = plugin(tmp_path, own, "from rita_demo.settings.setting import Setting\n")
-    before = dict(ATTACKS), dict(settings.SETTINGS), attack_choices()
-    for _ in range(2):
-        registry.add_plugin(spec)
-        assert settings.get_setting("plugin.far").name == "plugin_far"
-        assert attack_choices()[-1] == ("A plugin", "plugin")
-        registry.remove("plugin")
-        assert (dict(ATTACKS), dict(settings.SETTINGS), attack_choices()) == before

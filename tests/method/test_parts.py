@@ -179,6 +179,8 @@ def test_the_step_recovers_the_attacked_class_and_the_trace_says_how_long_it_is(
     back, _ = decide(x, p, state, settings, area_fraction=AREA_FRACTION)
     ahead = [float(t.total[3] - t.total[0]) for t in (plain, back)]
     assert ahead[1] > ahead[0] + 0.01
+    assert plain.label_before_step is None
+    assert torch.equal(back.label_before_step, plain.confidence.label)
     rest = 1 - AREA_FRACTION[1:]
     d = float(((rest[:, None] * x[1:]).sum(0) / rest.sum() - x[0]).norm())
     assert plain.crop_offset == back.crop_offset == pytest.approx(d, abs=1e-5)

@@ -3,7 +3,6 @@ drawn textures are those that are stored."""
 
 import json
 import math
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -97,11 +96,6 @@ def test_every_word_of_dtd_is_drawn_as_it_is_stored() -> None:
     for name in CLASSES:
         exact, *_ = sorted((STORED / "val" / name).glob("*.png"))
         assert difference(exact) < 0.01, f"{name}: more than the rounding of another processor"
-
-
-def test_no_seed_belongs_to_two_splits() -> None:
-    for one, other in combinations(SEEDS.values(), 2):
-        assert max(one.start, other.start) >= min(one.stop, other.stop)
 
 
 def test_the_folder_has_the_pictures_that_the_command_writes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,11 +1,8 @@
 """The commands of tools: what they are asked is what is measured and trained; the lecture as the documents have it."""
 
-import json
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -27,36 +24,6 @@ def test_the_training_gets_the_options_of_its_command(tmp_path: Path, monkeypatc
     assert run_command(train.build_parser, [*words, "--robust"]) == 0
     asked = {"data": tmp_path, "out": tmp_path / "o", "minutes": 1.5}
     assert calls == [("train", asked | {"resume": True}), ("train_robust", asked | {"resume": False})]
-
-
-def test_the_benchmark_measures_what_was_asked_and_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
-    def rows(model: str, device: str | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
-        on_progress("image: 71 ms")
-        return {"rows": [model]}
-
-    def run(model: str, spec: str, _: Any, only: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-        return {"asked": [model, spec, *only]}, []
-
-    for module, name, instead in (
-        (bench, "load", lambda name: f"model {name}"),
-        (bench, "run", run),
-        (bench, "as_text", lambda report, notes: "the tables"),
-        (bench.gpu, "run", rows),
-        (bench.gpu, "as_text", lambda found: "the rows"),
-    ):
-        monkeypatch.setattr(module, name, instead)
-    file = tmp_path / "bench.json"
-    for words, found, printed in (
-        ("--backbone A:b", {"asked": ["model A:b", "A:b", "stages", "page"]}, ("the tables\n", "")),
-        ("--only page", {"asked": ["model embedded", "embedded", "page"]}, ("the tables\n", "")),
-        ("gpu", {"rows": ["ViT-B-16"]}, ("the rows\n", "image: 71 ms\n")),  # what is known stays where a run is cut off
-        ("gpu --backbone embedded", {"rows": ["embedded"]}, ("the rows\n", "image: 71 ms\n")),
-    ):
-        assert run_command(bench.build_parser, [*words.split(), "--json", str(file)]) == 0
-        assert json.loads(file.read_text()) == found
-        assert capsys.readouterr() == printed
 
 
 def test_an_architecture_alone_is_measured_with_random_weights(monkeypatch: pytest.MonkeyPatch) -> None:
