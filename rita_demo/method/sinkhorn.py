@@ -185,8 +185,7 @@ def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entro
 
     Differentiating the marginals of ``T = exp((f + g - C) / lambda)`` gives the linear system ``[diag(a) T; T' diag(b)]
     [u; v] = [(C*T) 1; (C*T)' 1]`` of size N + M, and then ``d<T, C> = T * (1 + (u + v - C) / lambda)``. Eliminating
-    the N row unknowns leaves M (+ 1) unknowns per class. Arguments are those of a ``Transport``.
-    """
+    the N row unknowns leaves M (+ 1) unknowns per class. Arguments are those of a ``Transport``."""
     if mass < 1:  # the extra column of the mass that is not moved
         rest = (rows - plan.sum(2)).clamp(min=0)
         plan = torch.cat([plan, rest[:, :, None]], 2)

@@ -1,7 +1,6 @@
 """Read a saved run from an untrusted zip: every part of its container is checked, and nothing is written to disk.
 
-The other members are for people; they are never decompressed.
-"""
+The other members are for people; they are never decompressed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,11 +41,7 @@ def read_file(path: Path) -> SavedRun:
 
 
 def read(data: bytes) -> SavedRun:
-    """The run in a zip.
-
-    Raises:
-        DemoError: one sentence on the first thing that is wrong, one on what to do.
-    """
+    """The run in a zip. Raises DemoError: one sentence on the first thing that is wrong, one on what to do."""
     if record_file.member_names(data, "saved run") & {CONTAINER, "settings.json"} == {"settings.json"}:
         refuse_earlier("This saved run", "Run its picture again and save that.", FileError)
     inside = record_file.read_member(data, CONTAINER, MAX_CONTAINER_BYTES, "saved run")

@@ -140,8 +140,7 @@ def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir
     """Both decide from the reference's features; the test below covers the rounding of the views.
 
     Where a class holds several views, an SVD fills the free dimensions of the rotation with rounding
-    noise, hence the wider tolerance of the cache distance.
-    """
+    noise, hence the wider tolerance of the cache distance."""
     name = f"local-dir:{tiny_model_dir}"
     engine, plain = Engine(name, "cpu"), ReferenceRita(load(name, "cpu"), NAMES, settings)
     class_prompts = engine.encode_classes(NAMES, settings)
