@@ -5,8 +5,7 @@ For TinyCLIP (``wkcn/TinyCLIP-ViT-8M-16-Text-3M-YFCC15M``) and any other ``CLIPM
 
     python -m tools.convert_clip DOWNLOADED FOLDER
 
-Neither transformers nor a network is needed.
-"""
+Neither transformers nor a network is needed."""
 
 import argparse
 import json
@@ -25,15 +24,11 @@ from rita_demo.vlm.checkpoint_file import read_checkpoint
 from rita_demo.vlm.transformers_names import open_clip_weights
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-ACTIVATIONS = {"quick_gelu": True, "gelu": False}  # name in config.json -> open_clip's quick_gelu
 
 
 def open_clip_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """``config.json`` of a ``CLIPModel`` as open_clip's ``model_cfg``. What a file leaves out has CLIP's value.
-
-    Raises:
-        BackboneError: not a CLIP, or a form of it that open_clip does not have.
-    """
+    """``config.json`` of a ``CLIPModel`` as open_clip's ``model_cfg``. What a file leaves out has CLIP's value. Raises
+    BackboneError: not a CLIP, or a form of it that open_clip does not have."""
     if config.get("model_type") != "clip":
         raise BackboneError(f"config.json is of a model of the kind {config.get('model_type')!r}, not of a clip.")
     defaults: dict[str, Any] = {"num_hidden_layers": 12, "hidden_act": "quick_gelu"}
@@ -41,9 +36,9 @@ def open_clip_config(config: Mapping[str, Any]) -> dict[str, Any]:
     vision |= {"image_size": 224, "patch_size": 32, **config.get("vision_config", {})}
     text = defaults | {"hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048}
     text |= {"vocab_size": 49408, "max_position_embeddings": 77, **config.get("text_config", {})}
-    if vision["hidden_act"] != text["hidden_act"] or text["hidden_act"] not in ACTIVATIONS:
+    if vision["hidden_act"] != text["hidden_act"] or text["hidden_act"] not in ("quick_gelu", "gelu"):
         raise BackboneError(f"The towers have the activations {vision['hidden_act']} and {text['hidden_act']}.")
-    quick = {"quick_gelu": True} if ACTIVATIONS[text["hidden_act"]] else {}
+    quick = {"quick_gelu": True} if text["hidden_act"] == "quick_gelu" else {}
     vision_cfg = {"image_size": vision["image_size"], "patch_size": vision["patch_size"]}
     vision_cfg |= {"layers": vision["num_hidden_layers"], "width": vision["hidden_size"]}
     vision_cfg |= {"head_width": vision["hidden_size"] // vision["num_attention_heads"]}
@@ -55,11 +50,8 @@ def open_clip_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def convert(source: Path, folder: Path) -> None:
-    """Write ``open_clip_config.json`` and the weights of the model in ``source`` into ``folder``.
-
-    Raises:
-        BackboneError: ``source`` lacks a file, or is not a CLIP. DataError: ``folder`` cannot be written.
-    """
+    """Write ``open_clip_config.json`` and the weights of the model in ``source`` into ``folder``. Raises BackboneError:
+    ``source`` lacks a file, or is not a CLIP. DataError: ``folder`` cannot be written."""
     file = next((source / name for name in WEIGHTS if (source / name).is_file()), None)
     if file is None or not (source / "config.json").is_file():
         raise BackboneError(f"{source} should hold config.json and one of {', '.join(WEIGHTS)}.")

@@ -164,6 +164,18 @@ def attack_text(settings: Settings) -> str:
     return f"{settings.attack}:{against}" if settings.attack == ATTACK.name and against != EACH else settings.attack
 
 
+AGAINST_HELP = (
+    "The defence that the attacker knows. each: in a table, every defence is attacked by itself; elsewhere RITA."
+)
+STEPS_HELP = "How many steps the attacker who knows the defence takes."
+RESTARTS_HELP = (
+    "How often the attacker starts anew, with another loss, while the defence stands; the second start is aimed at "
+    "the runner-up."
+)
+SEARCH_HELP = (
+    "By the gradient of the defence; by APGD of the package pyautoattack on the same gradient, for comparison; or by "
+    "queries alone (Square): better than the gradient only where the defence hides it."
+)
 ATTACK = Attack(
     name="adaptive",
     title="Against the defence (adaptive)",
@@ -185,41 +197,11 @@ ATTACK = Attack(
     loss_unit="logits",
     differentiates="defence",
     settings=(
-        Setting(
-            "against",
-            "choice",
-            EACH,
-            "Known defence",
-            "The defence that the attacker knows. each: in a table, every defence is attacked by itself; elsewhere RITA.",
-            choices=(EACH,),  # the registry of defences sets the others
-        ),
-        Setting(
-            "steps",
-            "int",
-            30,
-            "Steps of a restart",
-            "How many steps the attacker who knows the defence takes.",
-            low=1,
-            high=1000,
-        ),
-        Setting(
-            "restarts",
-            "int",
-            2,
-            "Restarts",
-            "How often the attacker starts anew, with another loss, while the defence stands; the second start is aimed at the runner-up.",
-            low=1,
-            high=20,
-        ),
-        Setting(
-            "search",
-            "choice",
-            "gradient",
-            "Search",
-            "By the gradient of the defence; by APGD of the package pyautoattack on the same gradient, for comparison; or by "
-            "queries alone (Square): better than the gradient only where the defence hides it.",
-            choices=("gradient", "apgd", "square"),
-        ),
+        # the registry of defences sets the other choices
+        Setting("against", "choice", EACH, "Known defence", AGAINST_HELP, choices=(EACH,)),
+        Setting("steps", "int", 30, "Steps of a restart", STEPS_HELP, low=1, high=1000),
+        Setting("restarts", "int", 2, "Restarts", RESTARTS_HELP, low=1, high=20),
+        Setting("search", "choice", "gradient", "Search", SEARCH_HELP, choices=("gradient", "apgd", "square")),
         Setting("queries", "int", 1000, "Queries of Square", "How many.", low=1, high=20_000),
     ),
 )

@@ -1,7 +1,5 @@
 """DI: signed gradient steps on randomly resized and padded pictures (input diversity)."""
 
-from collections.abc import Sequence
-
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop.request import Logits, SampledLogits
 from rita_demo.process.lazy import Tensor, torch, uniform
@@ -13,13 +11,11 @@ MIN_SIZE_FRACTION = 0.9  # of the side
 def input_diversity_logits(logits: Logits) -> SampledLogits:
     """The model behind :func:`resized_and_padded`, with new sizes and places for every picture and step."""
 
-    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        return logits(torch.stack([_random_resize(p, s) for p, s in zip(pixels, seeds)]))[:, None]
-
-    return sampled_logits
+    return lambda pixels, seeds: logits(torch.stack([random_resize(p, s) for p, s in zip(pixels, seeds)]))[:, None]
 
 
-def _random_resize(pixels: Tensor, seed: int) -> Tensor:
+def random_resize(pixels: Tensor, seed: int) -> Tensor:
+    """:func:`resized_and_padded` with size and place drawn from the seed; half of the pictures stay."""
     generator = torch.Generator().manual_seed(seed)
     chance, size, top, left = uniform([4], generator).tolist()
     if chance >= PROBABILITY:

@@ -42,6 +42,7 @@ def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps
     return (yield from gradient_attack(logits, pixels, request, attack=parts))
 
 
+AREA_HELP = "The share of the picture's area that the patch covers."
 ATTACK = Attack(
     name="patch",
     title="A patch",
@@ -58,15 +59,7 @@ ATTACK = Attack(
         f"Only a square of {getattr(settings, 'patch.area'):.0%} of the picture's area changes, at a random place.",
     ),
     settings=(
-        Setting(
-            "area",
-            "float",
-            0.15,
-            "Size of the patch",
-            "The share of the picture's area that the patch covers.",
-            low=0.01,
-            high=0.5,
-        ),
+        Setting("area", "float", 0.15, "Size of the patch", AREA_HELP, low=0.01, high=0.5),
         Setting("steps", "int", 60, "Steps of the patch", "How many gradient steps.", low=1, high=1000),
     ),
 )

@@ -70,6 +70,7 @@ def write_word(levels: Tensor, word: str) -> Tensor:
     return pil_to_tensor(picture).to(levels.device)
 
 
+WORD_HELP = "What is written on the picture: a text, or the target (without one the most probable wrong class)."
 ATTACK = Attack(
     name="typographic",
     title="A wrong word on the picture",
@@ -86,14 +87,5 @@ ATTACK = Attack(
     stochastic=False,
     bounded=False,
     loss_unit="logits",
-    settings=(
-        Setting(
-            "word",
-            "word",
-            WRONG_CLASS,
-            "Written word",
-            "What is written on the picture: a text, or the target (without one the most probable wrong class).",
-            choices=(WRONG_CLASS,),
-        ),
-    ),
+    settings=(Setting("word", "word", WRONG_CLASS, "Written word", WORD_HELP, choices=(WRONG_CLASS,)),),
 )

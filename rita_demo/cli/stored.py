@@ -11,8 +11,8 @@ from typing import Any
 from rita_demo.cli.options import whole_number
 from rita_demo.cli.terminal import Commands, add_command, check_writable, print_warning, program, usage_errors
 from rita_demo.process.output_file import write_output
-from rita_demo.process.text_columns import align_columns
 from rita_demo.records.errors import refuse_gone
+from rita_demo.records.spreadsheet import align_columns
 from rita_demo.scripting.own import attack_names, defence_names
 from rita_demo.settings import SETTINGS
 

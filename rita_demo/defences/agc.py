@@ -60,6 +60,7 @@ def logits(inputs: DefenceInput) -> Tensor:
     return x @ inputs.template_features.T / inputs.temperature
 
 
+BASE_HELP = "Share of the angle that every feature turns. The paper has 0.45; chosen anew on val."
 DEFENCE = Defence(
     name="agc",
     title="AGC",
@@ -81,15 +82,7 @@ DEFENCE = Defence(
     on_request=True,
     settings=(
         Setting("copies", "int", 32, "Copies of AGC", "How many distorted copies it makes.", low=1, high=256),
-        Setting(
-            "base",
-            "float",
-            0.0,
-            "Least turn of AGC",
-            "Share of the angle that every feature turns. The paper has 0.45; chosen anew on val.",
-            low=0.0,
-            high=4.0,
-        ),
+        Setting("base", "float", 0.0, "Least turn of AGC", BASE_HELP, low=0.0, high=4.0),
         Setting("gain", "float", 1.8, "Gain of AGC", "How much further an outlier turns.", low=0.0, high=10.0),
         Setting("power", "float", 0.9, "Power of AGC", "Of the outlier's distance.", low=0.1, high=4.0),
     ),

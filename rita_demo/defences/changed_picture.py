@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rita_demo.defences.contract import DefenceInput, verdict_of
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records import Verdict
+from rita_demo.settings.setting import Setting
 
+#: A setting of them in steps between the 256 levels of a pixel value.
+levels = partial(Setting, kind="float", unit="/255", low=0.0, high=64.0)
 Change = Callable[[DefenceInput, Tensor], Tensor]  # pixels (1, 3, S, S) in [0, 1] -> what is added to them
 
 

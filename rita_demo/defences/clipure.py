@@ -21,6 +21,10 @@ def logits(inputs: DefenceInput) -> Tensor:
     return x @ z.T / inputs.temperature
 
 
+STEP_HELP = (
+    "How far a step goes, on features of unit length; chosen on val. The paper's 30 is for features and gradients of "
+    "another length."
+)
 DEFENCE = Defence(
     name="clipure",
     title="CLIPure-Cos",
@@ -40,16 +44,7 @@ DEFENCE = Defence(
     symbol="hexagon",
     attack_seconds=2,
     settings=(
-        Setting(
-            "step",
-            "float",
-            0.02,
-            "Step of CLIPure",
-            "How far a step goes, on features of unit length; chosen on val. The paper's 30 is for features and gradients "
-            "of another length.",
-            low=0.0,
-            high=100.0,
-        ),
+        Setting("step", "float", 0.02, "Step of CLIPure", STEP_HELP, low=0.0, high=100.0),
         Setting("steps", "int", 10, "Steps of CLIPure", "How many steps the feature takes.", low=0, high=100),
     ),
 )

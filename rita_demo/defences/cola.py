@@ -42,6 +42,8 @@ def logits(inputs: DefenceInput) -> Tensor:
     return -method.differentiable_distance(solved, cost, lam) / tau
 
 
+SUREST_HELP = "How many views are transported. The paper has 5; chosen anew on val."
+DIRECTIONS_HELP = "How many leading directions of the class texts are kept. With fewer classes all that they span."
 DEFENCE = Defence(
     name="cola",
     title="COLA",
@@ -62,24 +64,8 @@ DEFENCE = Defence(
     attack_seconds=10,
     on_request=True,
     settings=(
-        Setting(
-            "surest",
-            "int",
-            8,
-            "Surest views of COLA",
-            "How many views are transported. The paper has 5; chosen anew on val.",
-            low=1,
-            high=256,
-        ),
-        Setting(
-            "directions",
-            "int",
-            256,
-            "Directions of COLA",
-            "How many leading directions of the class texts are kept. With fewer classes all that they span.",
-            low=1,
-            high=4096,
-        ),
+        Setting("surest", "int", 8, "Surest views of COLA", SUREST_HELP, low=1, high=256),
+        Setting("directions", "int", 256, "Directions of COLA", DIRECTIONS_HELP, low=1, high=4096),
         Setting("entropy_weight", "float", 0.1, "Entropy weight of COLA", "λ of its transport.", low=1e-3, high=10.0),
     ),
 )

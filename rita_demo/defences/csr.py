@@ -1,6 +1,6 @@
 """CSR: where a low-pass version disagrees, pixels are changed towards it (arXiv 2601.19210)."""
 
-from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed
+from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed, levels
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings.setting import Setting
@@ -32,6 +32,11 @@ def repair(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     return delta
 
 
+RADIUS_HELP = "Width of the Gaussian in the Fourier domain, for a picture of 224 pixels; it is scaled with the side."
+THRESHOLD_HELP = (
+    "A picture whose blurred version has at least this cosine with it is left alone. The paper has 0.85; chosen anew "
+    "on val."
+)
 DEFENCE = Defence(
     name="csr",
     title="CSR",
@@ -49,45 +54,10 @@ DEFENCE = Defence(
     symbol="triangle-down",
     attack_seconds=4,
     settings=(
-        Setting(
-            "budget",
-            "float",
-            4.0,
-            "Budget of CSR",
-            "How far it may move a pixel, in 1/255.",
-            unit="/255",
-            low=0.0,
-            high=64.0,
-        ),
-        Setting(
-            "step",
-            "float",
-            2.0,
-            "Step of CSR",
-            "How far one step moves a pixel, in 1/255.",
-            unit="/255",
-            low=0.0,
-            high=64.0,
-        ),
+        levels("budget", default=4.0, label="Budget of CSR", help="How far it may move a pixel, in 1/255."),
+        levels("step", default=2.0, label="Step of CSR", help="How far one step moves a pixel, in 1/255."),
         Setting("steps", "int", 3, "Steps of CSR", "How many steps it takes.", low=0, high=50),
-        Setting(
-            "radius",
-            "float",
-            40.0,
-            "Low-pass radius",
-            "Width of the Gaussian in the Fourier domain, for a picture of 224 pixels; it is scaled with the side.",
-            low=1.0,
-            high=1000.0,
-        ),
-        Setting(
-            "threshold",
-            "float",
-            0.75,
-            "Threshold of CSR",
-            "A picture whose blurred version has at least this cosine with it is left alone. The paper has 0.85; chosen "
-            "anew on val.",
-            low=-1.0,
-            high=1.0,
-        ),
+        Setting("radius", "float", 40.0, "Low-pass radius", RADIUS_HELP, low=1.0, high=1000.0),
+        Setting("threshold", "float", 0.75, "Threshold of CSR", THRESHOLD_HELP, low=-1.0, high=1.0),
     ),
 )

@@ -5,6 +5,9 @@ from dataclasses import replace
 from rita_demo.defences import tpt
 from rita_demo.settings.setting import Setting
 
+WEIGHT_HELP = "How much C-TPT cares for prompts that stay apart; its authors use 20 on ImageNet and its variants."
+WEIGHT = Setting("weight", "float", 50.0, "C-TPT's weight", WEIGHT_HELP, low=0.0, high=1000.0)
+WEIGHT = replace(WEIGHT, symbol="w", stored_name="ctpt_weight")
 DEFENCE = replace(
     tpt.DEFENCE,
     name="ctpt",
@@ -16,17 +19,5 @@ DEFENCE = replace(
     symbol="triangle-down",
     paper_name="C-TPT",
     attack_seconds=10,
-    settings=(
-        Setting(
-            "weight",
-            "float",
-            50.0,
-            "C-TPT's weight",
-            "How much C-TPT cares for prompts that stay apart; its authors use 20 on ImageNet and its variants.",
-            low=0.0,
-            high=1000.0,
-            symbol="w",
-            stored_name="ctpt_weight",
-        ),
-    ),
+    settings=(WEIGHT,),
 )

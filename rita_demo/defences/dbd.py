@@ -65,6 +65,10 @@ def logits(inputs: DefenceInput) -> Tensor:
     return moved @ z.T / inputs.temperature
 
 
+THRESHOLD_HELP = (
+    "Versions whose offsets have a higher mean cosine with their mean show an attack. The paper has 0.8; chosen anew "
+    "on val."
+)
 DEFENCE = Defence(
     name="dbd",
     title="DBD",
@@ -86,16 +90,7 @@ DEFENCE = Defence(
     attack_seconds=13,
     settings=(
         Setting("surest", "int", 16, "Surest versions", "How many versions the offset is the mean of.", low=1, high=31),
-        Setting(
-            "threshold",
-            "float",
-            0.5,
-            "Threshold of DBD",
-            "Versions whose offsets have a higher mean cosine with their mean show an attack. The paper has 0.8; chosen "
-            "anew on val.",
-            low=-1.0,
-            high=1.0,
-        ),
+        Setting("threshold", "float", 0.5, "Threshold of DBD", THRESHOLD_HELP, low=-1.0, high=1.0),
         Setting("far", "float", 2.5, "Step of DBD", "How far the feature moves then, in offsets.", low=0.0, high=100.0),
     ),
 )

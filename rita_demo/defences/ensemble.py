@@ -1,5 +1,7 @@
 """The plain ensemble: the mean over all views. A defence has to be better than this to be worth its cost."""
 
+from dataclasses import replace
+
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, method, verdict_of
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records import Verdict
@@ -45,6 +47,17 @@ def _seen(inputs: DefenceInput) -> tuple[Tensor, Tensor, Tensor | None]:
     return views, text, None if kind == "uniform" else method.area_based_weight(kind, inputs.area_fraction)
 
 
+AVERAGE_HELP = "The crops' answers as probabilities, their logits, or the crops' features."
+WEIGHT_HELP = "Every crop alike, or by what it leaves out or shows of the picture, as RITA may weigh them."
+STEP_BACK_HELP = "The same step for Ensemble's crops: how much of RITA's gain an average has as well."
+TEXT_HELP = "One hand-written sentence per class, or the mean of its descriptions."
+KINDS, WEIGHTS = ("probability", "logit", "feature"), ("uniform", "area", "shown")
+OWN = (
+    Setting("average", "choice", "probability", "What Ensemble averages", AVERAGE_HELP, choices=KINDS),
+    Setting("weight", "choice", "uniform", "Ensemble's weight of a crop", WEIGHT_HELP, choices=WEIGHTS),
+    Setting("step_back", "float", 0.0, "Ensemble's step back", STEP_BACK_HELP, low=0.0, high=10.0),
+    Setting("text", "choice", "template", "Ensemble's sentences", TEXT_HELP, choices=("template", "descriptions")),
+)
 DEFENCE = Defence(
     name="ensemble",
     title="Ensemble",
@@ -58,43 +71,5 @@ DEFENCE = Defence(
     symbol="diamond",
     paper_name="Ensemble",
     attack_seconds=7,
-    settings=(
-        Setting(
-            "average",
-            "choice",
-            "probability",
-            "What Ensemble averages",
-            "The crops' answers as probabilities, their logits, or the crops' features.",
-            choices=("probability", "logit", "feature"),
-            stored_name="ensemble_average",
-        ),
-        Setting(
-            "weight",
-            "choice",
-            "uniform",
-            "Ensemble's weight of a crop",
-            "Every crop alike, or by what it leaves out or shows of the picture, as RITA may weigh them.",
-            choices=("uniform", "area", "shown"),
-            stored_name="ensemble_weight",
-        ),
-        Setting(
-            "step_back",
-            "float",
-            0.0,
-            "Ensemble's step back",
-            "The same step for Ensemble's crops: how much of RITA's gain an average has as well.",
-            low=0.0,
-            high=10.0,
-            stored_name="ensemble_step_back",
-        ),
-        Setting(
-            "text",
-            "choice",
-            "template",
-            "Ensemble's sentences",
-            "One hand-written sentence per class, or the mean of its descriptions.",
-            choices=("template", "descriptions"),
-            stored_name="ensemble_text",
-        ),
-    ),
+    settings=tuple(replace(one, stored_name=f"ensemble_{one.name}") for one in OWN),
 )

@@ -15,8 +15,7 @@ def logits(inputs: DefenceInput) -> Tensor:
     Densities ``K_n(m) = exp(-|x_n - m|^2 / 2 h_n^2)``, where ``h_n^2`` is half the mean squared distance to the
     nearest 30 % of the other views; affinities ``A = P P^T`` of the views' answers. Inlierness ``y <- softmax((K(m) +
     lambda_q A y) / lambda_y)``, then mode ``m <- normalised sum_n y_n K_n(m) x_n``, each at most 5 times or until it
-    moves by less than 1e-6, both 5 times over. y starts uniform and m at view 0. A single view is its own mode.
-    """
+    moves by less than 1e-6, both 5 times over. y starts uniform and m at view 0. A single view is its own mode."""
     x, z, temperature = method.unit(inputs.views), inputs.template_features, inputs.temperature
     mode = _mode(x, (x @ z.T / temperature).softmax(-1)) if len(x) > 1 else x[0]
     return mode @ z.T / temperature

@@ -13,8 +13,7 @@ def tuned_prompts(
     inputs: DefenceInput, views: Tensor, loss_from: Callable[[Tensor, Tensor], Callable[[Tensor], Tensor]]
 ) -> tuple[Tensor, Tensor]:
     """The untuned prompts (K, 1, D), and the prompts (K, D) after one step from the given context, without weight
-    decay. ``loss_from``: views (N, D) and untuned prompts, both constants -> the loss of prompts (K, 1, D), a scalar.
-    """
+    decay. ``loss_from``: views (N, D) and untuned prompts, both constants -> the loss of prompts (K, 1, D), a scalar."""
     # The page may run under inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         start = inputs.context.detach().clone()

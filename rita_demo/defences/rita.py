@@ -42,8 +42,6 @@ DEFENCE = Defence(
         f"memory and weights of views that depend on their features are held fixed. {TUNING_SENTENCE}",
     ),
     role="defence",
-    dash="solid",
-    symbol="circle",
     paper_name="RITA",
     attack_seconds=15,
     uses_decision=True,

@@ -110,42 +110,20 @@ DEFENCE = Defence(
     symbol="pentagon-open",
     attack_seconds=2,
     on_request=True,
-    settings=(
-        Setting(
-            "alpha",
-            "float",
-            4.0,
-            "Weight of sure pictures",
-            "α of TDA's positive cache. The paper has 2; chosen anew on val, as β.",
-            low=0.0,
-            high=1000.0,
-        ),
-        Setting(
-            "beta",
-            "float",
-            2.0,
-            "Sharpness of sure pictures",
-            "β of TDA's positive cache. The paper has 5.",
-            low=0.0,
-            high=1000.0,
-        ),
-        Setting(
-            "negative_alpha",
-            "float",
-            0.117,
-            "Weight of unsure pictures",
-            "α of the negative cache.",
-            low=0.0,
-            high=1000.0,
-        ),
-        Setting(
-            "negative_beta",
-            "float",
-            1.0,
-            "Sharpness of unsure pictures",
-            "β of the negative cache.",
-            low=0.0,
-            high=1000.0,
-        ),
+    settings=tuple(
+        Setting(f"{name}{letter}", "float", default, f"{what} of {which} pictures", help, low=0.0, high=1000.0)
+        for name, which, letter, what, default, help in (
+            (
+                "",
+                "sure",
+                "alpha",
+                "Weight",
+                4.0,
+                "α of TDA's positive cache. The paper has 2; chosen anew on val, as β.",
+            ),
+            ("", "sure", "beta", "Sharpness", 2.0, "β of TDA's positive cache. The paper has 5."),
+            ("negative_", "unsure", "alpha", "Weight", 0.117, "α of the negative cache."),
+            ("negative_", "unsure", "beta", "Sharpness", 1.0, "β of the negative cache."),
+        )
     ),
 )

@@ -1,6 +1,6 @@
 """TTC, test-time counterattack: pixels are changed so that the feature leaves where the attack put it (Xing et al. 2025)."""
 
-from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed
+from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed, levels
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.lazy import Tensor, torch, uniform
 from rita_demo.settings.setting import Setting
@@ -30,6 +30,10 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     return (weight[:, None, None, None] * torch.cat(deltas)).sum(0, keepdim=True)
 
 
+THRESHOLD_HELP = (
+    "Noise that moves the feature by at least this share shows a clean picture: nothing else is added. The paper has "
+    "0.2; chosen anew on val."
+)
 DEFENCE = Defence(
     name="ttc",
     title="TTC",
@@ -50,37 +54,10 @@ DEFENCE = Defence(
     symbol="triangle-up",
     attack_seconds=4,
     settings=(
-        Setting(
-            "budget",
-            "float",
-            4.0,
-            "Budget of TTC",
-            "How far it may move a pixel, in 1/255.",
-            unit="/255",
-            low=0.0,
-            high=64.0,
-        ),
-        Setting(
-            "step",
-            "float",
-            1.0,
-            "Step of TTC",
-            "How far one step moves a pixel, in 1/255.",
-            unit="/255",
-            low=0.0,
-            high=64.0,
-        ),
+        levels("budget", default=4.0, label="Budget of TTC", help="How far it may move a pixel, in 1/255."),
+        levels("step", default=1.0, label="Step of TTC", help="How far one step moves a pixel, in 1/255."),
         Setting("steps", "int", 2, "Steps of TTC", "How many steps it takes.", low=0, high=50),
         Setting("beta", "float", 2.0, "Weight of late steps", "0: all steps count alike.", low=0.0, high=50.0),
-        Setting(
-            "threshold",
-            "float",
-            0.4,
-            "Threshold of TTC",
-            "Noise that moves the feature by at least this share shows a clean picture: nothing else is added. The paper "
-            "has 0.2; chosen anew on val.",
-            low=0.0,
-            high=2.0,
-        ),
+        Setting("threshold", "float", 0.4, "Threshold of TTC", THRESHOLD_HELP, low=0.0, high=2.0),
     ),
 )

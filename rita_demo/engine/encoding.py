@@ -17,6 +17,7 @@ from rita_demo.data.vocabularies import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
 from rita_demo.process.gpu import fast_products
+from rita_demo.process.torch_state import methods_in_plain_torch
 from rita_demo.records import ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import BackboneError, SettingError
 from rita_demo.records.keys import class_prompts_key, hash_key
@@ -63,14 +64,15 @@ class LRUCache(Generic[V]):
                 size -= self._size_of(self._items.popitem(last=False)[1])
 
 
+@methods_in_plain_torch
 class Encoder:
-    """A frozen model for one caller at a time, with its prompts and views in caches.
+    """A frozen model for one caller at a time, with its prompts and views in caches: what the engine is made on.
 
     ``info``: name, size, input side and device of the model; ``failure``: why it can no longer be used, of a GPU that no
     longer answers; ``view_pixel_bytes``: room for the pixels of encoded views."""
 
     def __init__(self, backbone: Backbone, view_pixel_bytes: int = 0) -> None:
-        self.backbone, self.info = backbone, backbone.info
+        self._backbone, self.info = backbone, backbone.info
         self.failure: BackboneError | None = None
         self._lock = threading.RLock()
         self._keeps_pixels = view_pixel_bytes > 0
@@ -82,7 +84,7 @@ class Encoder:
     def lock(self) -> Iterator[None]:
         """The model for one caller; on a GPU its products are in TF32. Raises BackboneError: the device's memory does not
         suffice, after smaller batches of views were tried, or it no longer answers."""
-        with self._lock, fast_products(self.backbone.device):
+        with self._lock, fast_products(self._backbone.device):
             if self.failure is not None:
                 raise self.failure
             try:
@@ -90,14 +92,14 @@ class Encoder:
                 return
             except (RuntimeError, MemoryError) as error:
                 full = is_out_of_memory(error)
-                if not full and not self.backbone.has_failed(error):
+                if not full and not self._backbone.has_failed(error):
                     raise
                 cause = error.with_traceback(None)  # its frames hold the tensors that did not fit
             if not full:
                 self.failure = failed_device_error()
                 raise self.failure from cause
             self._prompts.clear()
-            self.backbone.free_memory()
+            self._backbone.free_memory()
             raise out_of_memory_error() from cause
 
     # --- class names
@@ -108,7 +110,7 @@ class Encoder:
 
         def build() -> PromptSet:
             descriptions = descriptions_for(names, settings.descriptions)
-            prompts = build_prompts(self.backbone, names, settings, descriptions, template)
+            prompts = build_prompts(self._backbone, names, settings, descriptions, template)
             check_finite(prompts.features)
             return prompts
 
@@ -134,29 +136,29 @@ class Encoder:
             context=prompts.context,
             features=prompts.features,
             weight=prompts.weight,
-            temperature=self.backbone.temperature,
+            temperature=self._backbone.temperature,
             initial=prompts.initial,
             recorded=prompts.recorded(),
         )
 
     # --- pictures
 
-    def views(self, picture: Picture, settings: Settings) -> EncodedViews:
-        """The views of a picture and their features, cached by content."""
+    def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
+        """Draw the views of a picture and encode each; cached by content."""
         key = self._views_key(picture, settings)
         return self._encoded_views.get_or_create(key, lambda: self._encode(picture, settings, key))
 
-    def views_together(
+    def encode_views_batch(
         self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
     ) -> list[EncodedViews]:
-        """:meth:`views` of several pictures, each with its own view seed, in one batch; not cached."""
+        """:meth:`encode_views` of several pictures, each with its own view seed, in one batch; not cached."""
         with self.lock():
             drawn = [
                 make_views(self.pixels(picture), settings.replace(view_seed=seed), self.info.side)
                 for picture, seed in zip(pictures, seeds, strict=True)
             ]
             pixels = torch.cat([one.pixels for one in drawn if one.pixels is not None])
-            features = tensor_to_numpy(check_finite(self.backbone.encode_views(pixels, len(drawn))))
+            features = tensor_to_numpy(check_finite(self._backbone.encode_views(pixels, len(drawn))))
         each = features.reshape(len(drawn), -1, features.shape[1])
         return [
             EncodedViews(
@@ -168,7 +170,7 @@ class Encoder:
         ]
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
-        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`views` or drawn."""
+        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`encode_views` or drawn."""
 
         def draw() -> np.ndarray:
             with self.lock():
@@ -182,7 +184,7 @@ class Encoder:
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
         """An array on the model's device."""
-        return array_to_tensor(array, self.backbone.device)
+        return array_to_tensor(array, self._backbone.device)
 
     def area_fraction(self, encoded_views: EncodedViews) -> torch.Tensor:
         """(N,) the share of the picture's area that each view shows."""
@@ -194,7 +196,7 @@ class Encoder:
             drawn = make_views(self.pixels(picture), settings, self.info.side)
             cut = time.perf_counter()
             assert drawn.pixels is not None  # just made
-            features = tensor_to_numpy(check_finite(self.backbone.encode_views(drawn.pixels)))
+            features = tensor_to_numpy(check_finite(self._backbone.encode_views(drawn.pixels)))
             end = time.perf_counter()
             if self._keeps_pixels:
                 self._view_pixels.put(key, _display_pixels(drawn))

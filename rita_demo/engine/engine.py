@@ -24,7 +24,6 @@ from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
 from rita_demo.process.torch_state import methods_in_plain_torch
 from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Passes, Picture, TheoremBounds
-from rita_demo.records.errors import BackboneError
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.run import AttackProgress
 from rita_demo.settings import Settings
@@ -41,7 +40,7 @@ RunningAttack = Generator[AttackProgress, None, list[AttackTrace]]
 
 
 @methods_in_plain_torch
-class Engine:
+class Engine(Encoder):
     """A frozen model for everybody. Thread-safe: the model has a lock. It keeps no visitor's state: a cache (the page's
     memory) is an argument and a result. Raises BackboneError: the model cannot be loaded; every method raises it where the
     device's memory does not suffice, the device no longer answers, the model's output is not finite, or torch is set to
@@ -53,21 +52,12 @@ class Engine:
         device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS, then CPU. A loaded model stays where it
             is.
         view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw them a second
-            time; 0 keeps none.
-
-    ``info``: name, size, input side and device of the model."""
+            time; 0 keeps none."""
 
     def __init__(
         self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
     ) -> None:
-        self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
-        self._encoder = Encoder(self._backbone, view_pixel_bytes)
-        self.info = self._backbone.info
-
-    @property
-    def failure(self) -> BackboneError | None:
-        """Why the model can no longer be used: of a GPU that no longer answers."""
-        return self._encoder.failure
+        super().__init__(load(backbone, device) if isinstance(backbone, str) else backbone, view_pixel_bytes)
 
     @property
     def passes(self) -> Passes:
@@ -78,13 +68,13 @@ class Engine:
         """A hash of the model's weights: stored results of other weights do not fit."""
         return self._backbone.weights_key()
 
-    # --- class names and pictures to features
+    # --- class names to features; pictures: encoding.py
 
     def encode_classes(self, names: Sequence[str], settings: Settings) -> ClassPrompts:
         """Class names -> prompts and their features (K, M, D). Raises VocabularyError: a name cannot be tokenised.
         Raises DataError: the class descriptions cannot be used. Raises SettingError: ``hand_prompt`` is a dataset's
         prompt, and these names are of no dataset."""
-        prompts = self._encoder.prompts(tuple(names), settings)
+        prompts = self.prompts(tuple(names), settings)
         return ClassPrompts(
             names=tuple(prompts.names),
             prompts=prompts.prompts,
@@ -106,20 +96,6 @@ class Engine:
     def unknown_words(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """:attr:`ClassPrompts.unknown` of class names, which are not encoded for it."""
         return tuple(unknown_words(self._backbone, name) for name in names)
-
-    def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
-        """Draw the views of a picture and encode each; cached by content."""
-        return self._encoder.views(picture, settings)
-
-    def encode_views_batch(
-        self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
-    ) -> list[EncodedViews]:
-        """:meth:`encode_views` of several pictures, each with its own view seed, in one batch; not cached."""
-        return self._encoder.views_together(pictures, settings, seeds)
-
-    def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
-        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`encode_views` or drawn."""
-        return self._encoder.view_pixels(picture, settings)
 
     # --- attacks
 
@@ -156,7 +132,7 @@ class Engine:
             start: pixels (H, W, 3) uint8 from which the first start of ``adaptive`` goes on, within the budget; None:
                 noise."""
         models, seeds = self._attacker_models(class_prompts, settings, cache), [settings.attack_seed]
-        begin = None if start is None else self._encoder.pixels(replace(picture, pixels=start))[None]
+        begin = None if start is None else self.pixels(replace(picture, pixels=start))[None]
         loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models, begin)
         return (yield from self._finished([loop], one_core=differentiated(settings) == "model"))[0]
 
@@ -193,8 +169,8 @@ class Engine:
         start: torch.Tensor | None = None,
     ) -> RunningAttack:
         """The attack of the settings; labels, seeds and targets are one of each per picture."""
-        logits = attack_models.SingleViewLogits(self._backbone, self._encoder.tensor(class_prompts.template_features))
-        squares, names = torch.stack([self._encoder.pixels(picture) for picture in pictures]), class_prompts.names
+        logits = attack_models.SingleViewLogits(self._backbone, self.tensor(class_prompts.template_features))
+        squares, names = torch.stack([self.pixels(picture) for picture in pictures]), class_prompts.names
         return run.attack_steps(logits, squares, settings, labels, seeds, targets, *models, names=names, start=start)
 
     def _finished(self, loops: Sequence[RunningAttack], one_core: bool) -> RunningAttack:
@@ -206,7 +182,7 @@ class Engine:
 
         one_core = one_core and self._backbone.one_core
         while True:
-            with self._encoder.lock():
+            with self.lock():
                 steps = chain(*parallel_chunks(advance, len(loops))) if one_core else advance(range(len(loops)))
                 progress, traces = zip(*steps)
             if progress[0] is None:
@@ -218,13 +194,13 @@ class Engine:
     ) -> AttackerModels:
         part = differentiated(settings)
         if part == "crops":
-            hand = self._encoder.tensor(class_prompts.template_features)
+            hand = self.tensor(class_prompts.template_features)
             return AttackerModels(attack_models.random_crop_logits(self._backbone, hand, settings))
         if part != "defence":
             return ONE_VIEW
         inputs = replace(
             self._defence_input(None, class_prompts, settings),
-            prompts=self._encoder.method_prompts(class_prompts, settings),
+            prompts=self.method_prompts(class_prompts, settings),
             cache=to_torch(self.compatible_cache(cache, class_prompts, settings), CPU),
         )
         if settings.attack != "adaptive":  # a user's own: it attacks RITA, and has a loop of its own or the usual one
@@ -292,12 +268,12 @@ class Engine:
         the transports of all are solved at once."""
         cache = self.compatible_cache(cache, class_prompts, settings)
         exclusions, device = exclusions or records.Exclusions(), self._backbone.device
-        with self._encoder.lock():
-            prompts = self._encoder.method_prompts(class_prompts, settings)
+        with self.lock():
+            prompts = self.method_prompts(class_prompts, settings)
             mask, weight = method.apply_to_views(exclusions, len(encoded_views[0].features), prompts.weight)
             views = [
                 method.Views(
-                    self._encoder.tensor(one.features),
+                    self.tensor(one.features),
                     to_torch(tuning, device),
                     mask,
                     array_to_tensor(area_fractions(one.views.boxes), CPU),
@@ -310,9 +286,9 @@ class Engine:
 
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
-        with self._encoder.lock():
-            x = method.unit(self._encoder.tensor(encoded_views.features))  # as decide does
-            tuning = method.tune(self._encoder.method_prompts(class_prompts, settings), x, settings)
+        with self.lock():
+            x = method.unit(self.tensor(encoded_views.features))  # as decide does
+            tuning = method.tune(self.method_prompts(class_prompts, settings), x, settings)
         return to_numpy(tuning)
 
     # --- all defences
@@ -340,7 +316,7 @@ class Engine:
         def own(name: str) -> DefenceInput:
             return replace(inputs, memory=self._own_memory(DEFENCES[name], cache, class_prompts, settings))
 
-        with self._encoder.lock():
+        with self.lock():
             inputs = self._defence_input(encoded_views, class_prompts, settings, picture)
             names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]
             if decide is not None:
@@ -374,17 +350,17 @@ class Engine:
             assert encoded_views is not None
             assert picture is not None
             views = encoded_views.views
-            return crop(self._encoder.pixels(picture), views.boxes[:count], views.flipped[:count], self._backbone.side)
+            return crop(self.pixels(picture), views.boxes[:count], views.flipped[:count], self._backbone.side)
 
         def encode_images(pixels: torch.Tensor) -> torch.Tensor:
             return (self._backbone.encode_pixels if pixels.requires_grad else self._backbone.encode_views)(pixels)
 
-        prompts = self._encoder.prompts_of(class_prompts, settings)
+        prompts = self.prompts_of(class_prompts, settings)
         nothing = torch.empty(0, dtype=torch.float32, device=CPU)
         return DefenceInput(
-            views=nothing if encoded_views is None else self._encoder.tensor(encoded_views.features),
-            area_fraction=nothing if encoded_views is None else self._encoder.area_fraction(encoded_views),
-            template_features=self._encoder.tensor(class_prompts.template_features),
+            views=nothing if encoded_views is None else self.tensor(encoded_views.features),
+            area_fraction=nothing if encoded_views is None else self.area_fraction(encoded_views),
+            template_features=self.tensor(class_prompts.template_features),
             description_features=prompts.mean_description_features(),
             each_description=prompts.each_description if prompts.each_description.shape[1] else None,
             context=prompts.context[:1],

@@ -1,4 +1,5 @@
-"""Definition 8: confidence and pseudo-label of each view, and the views' weights."""
+"""Definition 8: confidence and pseudo-label of each view, and the views' weights. Beyond the paper: the step from the whole
+square towards the mean of its crops."""
 
 import math
 from dataclasses import replace
@@ -13,6 +14,7 @@ from rita_demo.settings import Settings
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
 MIN_AREA_WEIGHT = 1e-3  # above 0, so that a single view of the whole square has a weight
+WHOLE_SQUARE_FRACTION = 1 - 1e-6  # a view with this area fraction counts as the whole square
 
 
 def entropy_of(log_probability: Tensor) -> Tensor:
@@ -82,3 +84,37 @@ def agreement_weight(x: Tensor) -> Tensor:
     cosine = (x @ x.T).masked_fill(itself, -math.inf)
     near = cosine.topk(min(AGREEMENT_NEIGHBOURS, N - 1), dim=1).values.mean(1)
     return (near / AGREEMENT_TEMPERATURE).softmax(0)
+
+
+def step_back(x: Tensor, strength: float, area_fraction: Tensor | None, view_mask: Tensor | None = None) -> Tensor:
+    """``unit(x_n + kappa |d|^2 d)``, where ``d`` is :func:`crop_offset`: an attack made for the whole square moves that view far
+    and its crops little, all in one direction, so the offset from it to its crops estimates the opposite direction. ``|d|^2``
+    makes the step short where the whole square is close to its crops, as in clean pictures. Returns (N, D) unit rows, differentiable with respect to ``x``.
+
+    Args:
+        x: (N, D) view features; rows are scaled to length 1.
+        strength: kappa, at least 0; 0 means no step.
+        area_fraction, view_mask: as for :func:`crop_offset`."""
+    x = unit(x)
+    if not strength:
+        return x
+    d = crop_offset(x, area_fraction, view_mask)
+    return unit(x + strength * d.square().sum() * d)
+
+
+def crop_offset(x: Tensor, area_fraction: Tensor | None, view_mask: Tensor | None = None) -> Tensor:
+    """``d`` (D,): the mean of the crops, weighted by :func:`area_weight`, minus the whole square. Returns zeros without
+    area fractions, without a whole square, or without a crop.
+
+    Args:
+        x: (N, D) unit view features.
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: unknown. Best on the CPU:
+            there it is known which views are crops, without waiting for a GPU.
+        view_mask: (N,) bool, the views that take part; None: all."""
+    if area_fraction is None:
+        return x.new_zeros(x.shape[1])
+    mask = torch.ones_like(area_fraction, dtype=torch.bool) if view_mask is None else view_mask.to(area_fraction.device)
+    whole, crops = mask & (area_fraction >= WHOLE_SQUARE_FRACTION), mask & (area_fraction < WHOLE_SQUARE_FRACTION)
+    if not whole.any() or not crops.any():
+        return x.new_zeros(x.shape[1])
+    return area_weight(area_fraction[crops].to(x)) @ x[crops] - x[whole].mean(0)

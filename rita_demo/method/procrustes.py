@@ -13,6 +13,10 @@ from rita_demo.records import Alignment, CacheState
 
 MIN_MEAN_LENGTH = 1e-6  # a mean of views that is shorter has no direction
 OPPOSITE_TOLERANCE = 1e-4  # unit vectors with a smaller |u + v| are opposite and define no plane of rotation
+NOTES = {  # by whether there is no direction, and whether it is the opposite one
+    (True, False): "The cached views cancel out (or the prompt has no direction): nothing is rotated.",
+    (False, True): "The cached views point exactly away from the prompt: nothing is rotated.",
+}
 
 
 def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = "smallest_rotation") -> Alignment:
@@ -41,12 +45,14 @@ def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = 
         aligned = _rotate(X, mean, zbar)
     aligned = torch.where(fixed[:, None, None], X, unit(aligned))
     full = count > 0
+    opposite = opposite & (completion != "svd")
+    each = zip(*torch.stack([full & flat, full & opposite]).tolist(), strict=True)
     return Alignment(
         aligned=torch.where(filled[..., None], aligned, 0),
         resultant_length=torch.where(full, length / count.clamp(min=1), 0).to(X.dtype),
         # The arctangent is exact for nearly equal and nearly opposite directions; arccos is not.
         angle=torch.where(full & ~flat, 2 * torch.atan2(apart, together), 0).to(X.dtype),
-        notes=_notes(full, flat, opposite if completion != "svd" else torch.zeros_like(opposite)),
+        notes=tuple(NOTES.get(row, "") for row in each),
     )
 
 
@@ -82,12 +88,3 @@ def _svd(X: Tensor, text_mean: Tensor, count: Tensor, skip: Tensor) -> Tensor:
         U, _, Vh = torch.linalg.svd(X[k].T @ Y)
         aligned[k] = X[k] @ (U @ Vh)
     return aligned
-
-
-def _notes(full: Tensor, flat: Tensor, opposite: Tensor) -> tuple[str, ...]:
-    sentences = {
-        (True, False): "The cached views cancel out (or the prompt has no direction): nothing is rotated.",
-        (False, True): "The cached views point exactly away from the prompt: nothing is rotated.",
-    }
-    rows = zip(*torch.stack([full & flat, full & opposite]).tolist(), strict=True)
-    return tuple(sentences.get(row, "") for row in rows)

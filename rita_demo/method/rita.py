@@ -16,11 +16,10 @@ import torch
 from torch import Tensor
 
 from rita_demo.method import cache as cache_state
-from rita_demo.method.confidence import assess, view_weight
+from rita_demo.method.confidence import assess, crop_offset, step_back, view_weight
 from rita_demo.method.cost import text_mean, unit, view_cost, view_log_probability
 from rita_demo.method.procrustes import align_together
 from rita_demo.method.sinkhorn import Problem, differentiable_distance, transport_options, transports
-from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.process.gpu import exact_products, on_host

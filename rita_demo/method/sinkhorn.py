@@ -6,7 +6,7 @@ that is not moved. The distance then is the cost of the real columns, divided by
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,17 +23,7 @@ TOGETHER = {"cpu": 400_000}
 TOGETHER_ELSEWHERE = 1 << 24
 
 
-class TransportOptions(TypedDict):
-    """The keyword arguments of :func:`transport`."""
-
-    entropy_weight: float
-    transported_mass: float
-    objective: str
-    tolerance: float
-    max_iterations: int
-
-
-def transport_options(settings: Settings) -> TransportOptions:
+def transport_options(settings: Settings) -> dict[str, Any]:
     """The settings of definitions 6 and 7 as arguments of :func:`transport`."""
     return {
         "entropy_weight": settings.entropy_weight,
@@ -44,42 +34,17 @@ def transport_options(settings: Settings) -> TransportOptions:
     }
 
 
-def transport(
-    cost: Tensor,
-    row_weight: Tensor,
-    column_weight: Tensor,
-    *,
-    entropy_weight: float,
-    transported_mass: float = 1.0,
-    objective: str = "linear",
-    tolerance: float = 1e-6,
-    max_iterations: int = 1000,
-) -> Transport:
+def transport(cost: Tensor, row_weight: Tensor, column_weight: Tensor, **options: Any) -> Transport:
     """``T_k = argmin <T, C_k> - lambda h(T)``, ``h(T) = -sum T log T`` (definition 6), all classes at once. The row
     sums of the plan are exact up to rounding, the column sums within ``residual``. With rho < 1 the columns hold rho *
     column_weight, and a row moves at most its weight. Returns a record with the real columns of the plan, total mass
-    rho.
+    rho. ``options``: the keyword arguments of :func:`transports`.
 
     Args:
         cost: (K, N, M) cosine distances, any float type; computed in float32 (float64 stays).
         row_weight, column_weight: (N,) or (K, N), and (M,) or (K, M); non-negative, scaled to sum to 1 per class. An
-            entry of 0 has no mass; a class whose weights are all 0 gets an empty plan and distance 0.
-        entropy_weight: lambda > 0, in units of the cost.
-        transported_mass: rho in (0, 1], the share of the mass that is moved.
-        objective: the meaning of ``distance``, divided by rho. ``linear``: ``<T, C>``; ``entropic``:
-            ``<T, C> - lambda h(T)``; ``kl``: ``<T, C> + lambda KL(T || rows x columns)``. Entropy and KL include the
-            extra column: only then is the plan the gradient (see :func:`entropic_value`).
-        tolerance: for the largest marginal error, as a share of the total mass.
-        max_iterations: limit on Sinkhorn or Newton steps."""
-    (result,) = transports(
-        [(cost, row_weight, column_weight)],
-        entropy_weight=entropy_weight,
-        transported_mass=transported_mass,
-        objective=objective,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-    )
-    return result
+            entry of 0 has no mass; a class whose weights are all 0 gets an empty plan and distance 0."""
+    return transports([(cost, row_weight, column_weight)], **options)[0]
 
 
 #: Cost (K, N, M), row weight and column weight, as for :func:`transport`.
@@ -90,17 +55,35 @@ def transports(
     problems: Sequence[Problem],
     *,
     entropy_weight: float,
-    transported_mass: float,
-    objective: str,
-    tolerance: float,
-    max_iterations: int,
+    transported_mass: float = 1.0,
+    objective: str = "linear",
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
 ) -> list[Transport]:
-    """:func:`transport` of several problems with the same number N of views, solved at once where they fit together."""
+    """:func:`transport` of several problems with the same number N of views, solved at once where they fit together.
 
-    def prepare(cost: Tensor, row_weight: Tensor, column_weight: Tensor) -> tuple[Tensor, ...]:
-        C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
-        weights = (weight * has_mass[:, None] for weight in (rows, columns[:, : cost.shape[2]]))
-        return C, rows, columns, has_mass, *weights
+    Args:
+        entropy_weight: lambda > 0, in units of the cost.
+        transported_mass: rho in (0, 1], the share of the mass that is moved.
+        objective: the meaning of ``distance``, divided by rho. ``linear``: ``<T, C>``; ``entropic``:
+            ``<T, C> - lambda h(T)``; ``kl``: ``<T, C> + lambda KL(T || rows x columns)``. Entropy and KL include the
+            extra column: only then is the plan the gradient (see :func:`entropic_value`).
+        tolerance: for the largest marginal error, as a share of the total mass.
+        max_iterations: limit on Sinkhorn or Newton steps."""
+
+    def prepare(cost: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
+        """Widen and normalise; add the extra column. The fourth result (K,) tells which classes have mass, and then come
+        the weights of the record, 0 for the others."""
+        C = at_least_float32(cost.detach())
+        rows, columns = (w.detach().to(C) for w in weights)
+        totals = rows.sum(1, keepdim=True), columns.sum(1, keepdim=True)
+        has_mass = ((totals[0] > 0) & (totals[1] > 0))[:, 0]
+        rows, columns = (w / t.where(t > 0, 1) for w, t in zip((rows, columns), totals, strict=True))
+        if transported_mass < 1:
+            C = F.pad(C, (0, 1))
+            rest = torch.full_like(columns[:, :1], 1 - transported_mass)
+            columns = torch.cat([transported_mass * columns, rest], 1)
+        return C, rows, columns, has_mass, *(w * has_mass[:, None] for w in (rows, columns[:, : cost.shape[2]]))
 
     def value(plan: Tensor, cost: Tensor) -> tuple[Tensor]:
         return (_objective(plan, cost, entropy_weight, objective) / transported_mass,)
@@ -115,7 +98,12 @@ def transports(
     records = []
     for (C, *_, has_mass, rows, columns), solution, (distance,) in zip(given, solutions, values):
         atoms, (f, g) = columns.shape[1], solution.potentials
-        scatter: Callable[[Tensor], Tensor] = partial(_scatter_classes, has_mass=None if every else has_mass)
+
+        def scatter(values: Tensor, has_mass: Tensor = has_mass) -> Tensor:
+            """The values of the solved classes at their places among all classes; zeros for the others."""
+            full = values if every else values.new_zeros(len(has_mass), *values.shape[1:])
+            return full if every else full.index_put((has_mass,), values)
+
         record = Transport(
             cost=C[:, :, :atoms],
             plan=scatter(solution.plan)[:, :, :atoms],
@@ -197,8 +185,7 @@ def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entro
 
     Differentiating the marginals of ``T = exp((f + g - C) / lambda)`` gives the linear system ``[diag(a) T; T' diag(b)]
     [u; v] = [(C*T) 1; (C*T)' 1]`` of size N + M, and then ``d<T, C> = T * (1 + (u + v - C) / lambda)``. Eliminating
-    the N row unknowns leaves M (+ 1) unknowns per class. Arguments are those of a ``Transport``.
-    """
+    the N row unknowns leaves M (+ 1) unknowns per class. Arguments are those of a ``Transport``."""
     if mass < 1:  # the extra column of the mass that is not moved
         rest = (rows - plan.sum(2)).clamp(min=0)
         plan = torch.cat([plan, rest[:, :, None]], 2)
@@ -228,22 +215,6 @@ def differentiable_distance(result: Transport, cost: Tensor, lam: float | None) 
     return distance + moved - moved.detach()
 
 
-def _problem(
-    cost: Tensor, row_weight: Tensor, column_weight: Tensor, rho: float
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Widen and normalise; add the extra column. The last result (K,) tells which classes have mass."""
-    K, N, M = cost.shape
-    C = at_least_float32(cost.detach())
-    rows, columns = (w.detach().to(C).expand(K, n) for w, n in ((row_weight, N), (column_weight, M)))
-    totals = rows.sum(1, keepdim=True), columns.sum(1, keepdim=True)
-    has_mass = ((totals[0] > 0) & (totals[1] > 0))[:, 0]
-    rows, columns = (w / t.where(t > 0, 1) for w, t in zip((rows, columns), totals, strict=True))
-    if rho < 1:
-        C = F.pad(C, (0, 1))
-        columns = torch.cat([rho * columns, torch.full_like(columns[:, :1], 1 - rho)], 1)
-    return C, rows, columns, has_mass
-
-
 def _objective(plan: Tensor, cost: Tensor, entropy_weight: float, objective: str) -> Tensor:
     linear = (plan * cost).sum((1, 2))
     if objective == "linear":
@@ -254,15 +225,6 @@ def _objective(plan: Tensor, cost: Tensor, entropy_weight: float, objective: str
     # With these marginals KL(T || rows x columns) is a sum of three entropies.
     marginals = sum(torch.special.xlogy(w, w).sum(1) for w in (plan.sum(2), plan.sum(1)))
     return linear + entropy_weight * (negative_entropy - marginals)
-
-
-def _scatter_classes(values: Tensor, has_mass: Tensor | None) -> Tensor:
-    """The values of the solved classes at their places among all classes; zeros for the others. None: all are solved."""
-    if has_mass is None:
-        return values
-    full = values.new_zeros(len(has_mass), *values.shape[1:])
-    full[has_mass] = values
-    return full
 
 
 def _outcome_sentence(solution: Solution, tolerance: float) -> str:

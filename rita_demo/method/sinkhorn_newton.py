@@ -278,8 +278,7 @@ def _newton(problem: _Problem, old: _Iterate) -> Tensor:
 
     The dual is ``<b, g> - lambda sum_n a_n logsumexp_m(...)`` with gradient ``b - column mass`` and minus the Hessian
     ``diag(column mass) - T^T diag(1/a) T`` (K, M, M), which is singular. The damping ``log(1 + range) / range`` increases the dual from any point and tends to 1 near the
-    solution, without a line search (generalised self-concordance, Sun and Tran-Dinh 2019).
-    """
+    solution, without a line search (generalised self-concordance, Sun and Tran-Dinh 2019)."""
     share = old.kernel.exp()
     column = to_float64(old.log_column.exp())[..., 0]
     hessian = torch.diag_embed(column) - to_float64((share * problem.a) @ share.transpose(1, 2))

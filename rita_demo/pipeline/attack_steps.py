@@ -1,8 +1,7 @@
 """Results of RITA at a few steps of an attack.
 
 Every step is decided from the cache and with the view seed of the run, and none is added to the cache. Step 0 is the
-clean result, the last step is the attacked one.
-"""
+clean result, the last step is the attacked one."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,12 +1,10 @@
 """Read a saved run from an untrusted zip: every part of its container is checked, and nothing is written to disk.
 
-The other members are for people; they are never decompressed.
-"""
+The other members are for people; they are never decompressed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +21,7 @@ from rita_demo.settings import SETTINGS, Settings, is_complete
 
 MAX_CONTAINER_BYTES = 64 << 20
 SIDES = ("clean", "attacked")
+UNKNOWN_SETTINGS = "This saved run has unknown settings: it was changed, or is of a newer version."
 MAX_DIFFERENCE = 1e-6  # of a probability; JSON keeps more digits
 
 
@@ -42,18 +41,19 @@ def read_file(path: Path) -> SavedRun:
 
 
 def read(data: bytes) -> SavedRun:
-    """The run in a zip.
-
-    Raises:
-        DemoError: one sentence on the first thing that is wrong, one on what to do.
-    """
+    """The run in a zip. Raises DemoError: one sentence on the first thing that is wrong, one on what to do."""
     if record_file.member_names(data, "saved run") & {CONTAINER, "settings.json"} == {"settings.json"}:
         refuse_earlier("This saved run", "Run its picture again and save that.", FileError)
     inside = record_file.read_member(data, CONTAINER, MAX_CONTAINER_BYTES, "saved run")
     stored = record_file.unpack(inside, "saved run", (StoredRun,), MAX_CONTAINER_BYTES)
     ours = isinstance(stored, StoredRun) and stored.format == FORMAT
     require(ours, "This zip is not a run of this page, or of another version of it.")
-    settings, names = _settings(stored.settings), check_names(list(stored.names))
+    require(stored.settings.keys() <= SETTINGS.keys(), UNKNOWN_SETTINGS)
+    if not is_complete(stored.settings):
+        refuse_earlier("This saved run", "Run its picture again and save that.", FileError)
+    # untrusted: no path of this machine
+    settings = Settings(**{name: SETTINGS[name].parse_untrusted(value) for name, value in stored.settings.items()})
+    names = check_names(list(stored.names))
     require(names == stored.names, "A class name in this saved run occurs twice or cannot be used.")
     for part in ("label", "target"):
         number = getattr(stored, part)
@@ -78,15 +78,6 @@ def read(data: bytes) -> SavedRun:
         cache_file=stored.memory,
         answers=answers,
     )
-
-
-def _settings(given: Mapping[str, Any]) -> Settings:
-    """Every setting, checked as untrusted input: no path of this machine."""
-    known = given.keys() <= SETTINGS.keys()
-    require(known, "This saved run has unknown settings: it was changed, or is of a newer version.")
-    if not is_complete(given):
-        refuse_earlier("This saved run", "Run its picture again and save that.", FileError)
-    return Settings(**{name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
 
 
 def differences(saved: SavedRun, run: Run) -> list[str]:

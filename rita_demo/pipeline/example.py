@@ -1,7 +1,6 @@
 """The worked example: the rule by which it is chosen, and the run of it that comes with this project.
 
-The clean picture is not in its file, and of the attack's pictures what every step changed.
-"""
+The clean picture is not in its file, and of the attack's pictures what every step changed."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace

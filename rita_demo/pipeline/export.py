@@ -1,8 +1,7 @@
 """A run as files: JSON, arrays and tables (docs/python.md), and all of it as one zip, which
 :mod:`rita_demo.pipeline.bundle_read` opens; the arena as a table.
 
-The same run gives the same bytes: members of the zip carry no date. Nothing in them names this machine.
-"""
+The same run gives the same bytes: members of the zip carry no date. Nothing in them names this machine."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -177,12 +176,9 @@ def write_bundle(
     figures: Mapping[str, str] | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """The bytes of the zip. ``page``: the run as one HTML page; ``cache_file``: ``run.cache_before`` as a file, if it has
-    seen a picture; ``figures``: name -> SVG; ``more``: further members by name.
-
-    Raises:
-        SettingError: the run used a file of this machine.
-    """
+    """The bytes of the zip. ``page``: the run as one HTML page; ``cache_file``: ``run.cache_before`` as a file, if it
+    has seen a picture; ``figures``: name -> SVG; ``more``: further members by name. Raises SettingError: the run used a
+    file of this machine."""
     members: dict[str, bytes] = {
         "README.txt": README_TEXT.encode(),
         "settings.json": json_bytes(request_json(run)),

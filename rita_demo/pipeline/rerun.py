@@ -1,7 +1,6 @@
 """A run again with something changed: settings, a class, views, prompts or stored views left out.
 
-The run itself is never changed, and nothing here is added to the cache.
-"""
+The run itself is never changed, and nothing here is added to the cache."""
 
 from dataclasses import replace
 
@@ -37,8 +36,7 @@ def rescore(
         label: another true class; None: the run's.
 
     Raises:
-        SettingError: a setting that needs a new run, a label outside the classes, or nothing left to decide from.
-    """
+        SettingError: a setting that needs a new run, a label outside the classes, or nothing left to decide from."""
     settings = settings or run.settings
     changed = settings.differs_from(run.settings)
     if fixed := [name for name in changed if SETTINGS[name].group not in (*FEATURE_GROUPS, "tuning")]:

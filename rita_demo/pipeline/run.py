@@ -1,8 +1,7 @@
 """One picture attacked and defended, from first to last: what the page shows and ``explain`` exports.
 
 The clean and the attacked picture are both decided from the same cache. Only the delivered picture (the attacked one,
-when there is an attack) is added to it (docs/method.md, section 0).
-"""
+when there is an attack) is added to it (docs/method.md, section 0)."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -69,8 +68,7 @@ def run_picture_steps(
         methods: names of defences beside :func:`default_methods`.
 
     Raises:
-        SettingError: a label or target outside the classes, a target that is the label, or an unknown method.
-    """
+        SettingError: a label or target outside the classes, a target that is the label, or an unknown method."""
     answering, seconds = with_defaults(methods), dict[str, float]()
     with _timed(seconds, "prompts"):
         class_prompts = engine.encode_classes(names, settings)

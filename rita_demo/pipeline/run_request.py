@@ -1,7 +1,6 @@
 """What is asked of one picture, and how the form, a link, the API, the command line, Python and a saved run say it.
 
-Each of them maps its own names to those of :meth:`RunRequest.parse`, which checks the values. Nothing here loads numpy.
-"""
+Each of them maps its own names to those of :meth:`RunRequest.parse`, which checks the values. Nothing here loads numpy."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ class RunRequest:
 
         Raises:
             SettingError: an unknown setting or method, a value outside its range, or a target without an attack.
-            VocabularyError: names that cannot be used, or a class that is not among them.
-        """
+            VocabularyError: names that cannot be used, or a class that is not among them."""
         settings, given = preset(start), dict[str, Any]()
         if start == "paper" and vocabulary is not None:
             given |= paper_settings(vocabulary)
@@ -118,11 +116,8 @@ class RunRequest:
 
 def read_settings(path: Path) -> dict[str, JsonValue]:
     """Setting -> value from a JSON file: a saved run or what ``explain --json`` writes (an object ``settings`` among
-    others), or an object of settings alone. Those that it does not name stay as they are.
-
-    Raises:
-        DataError: the file cannot be read, or holds an unknown setting or a value outside its range.
-    """
+    others), or an object of settings alone. Those that it does not name stay as they are. Raises DataError: the file
+    cannot be read, or holds an unknown setting or a value outside its range."""
     try:
         stored = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -139,11 +134,8 @@ def read_settings(path: Path) -> dict[str, JsonValue]:
 
 
 def class_names(classes: Json, listed: str | None = None) -> tuple[str, ...]:
-    """The class names of a run: ``classes`` (a list, or text with commas) or the ready list called ``listed``.
-
-    Raises:
-        VocabularyError: both or neither are given, or the names cannot be used.
-    """
+    """The class names of a run: ``classes`` (a list, or text with commas) or the ready list called ``listed``. Raises
+    VocabularyError: both or neither are given, or the names cannot be used."""
     if (classes is None) == (listed is None):
         raise VocabularyError("Either classes or a vocabulary is needed.", "For example classes=['cup', 'crab'].")
     if listed is not None:
@@ -156,12 +148,9 @@ def class_names(classes: Json, listed: str | None = None) -> tuple[str, ...]:
 
 
 def method_names(given: Json) -> tuple[str, ...]:
-    """Who answers, always with CLIP, Ensemble, RITA and the user's own: a list of names, text with commas, or None for all
-    but RITA's ablations and those on request.
-
-    Raises:
-        SettingError: a name that is not a defence, or something else than names.
-    """
+    """Who answers, always with CLIP, Ensemble, RITA and the user's own: a list of names, text with commas, or None for
+    all but RITA's ablations and those on request. Raises SettingError: a name that is not a defence, or something else
+    than names."""
     names = given.split(",") if isinstance(given, str) else given
     if names is not None and not isinstance(names, list | tuple):
         raise SettingError("methods is a list of names, or names separated by commas.")

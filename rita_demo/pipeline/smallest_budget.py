@@ -75,11 +75,8 @@ def smallest_budget_steps(engine: Engine, run: Run, method: str, most: int) -> G
     promises that it falls at every larger one.
 
     ``run``: an unattacked run that has the method's answer; its settings, memory and true class are used. Yields a
-    sentence on every step.
-
-    Raises:
-        SettingError: the method has no answer, or ``most`` is out of range. PluginError: a user's own defence fails.
-    """
+    sentence on every step. Raises SettingError: the method has no answer, or ``most`` is out of range. PluginError: a
+    user's own defence fails."""
     if method not in run.clean.verdicts:
         raise SettingError(f"{DEFENCES[method].title} has no answer on this picture.", "Run the picture with it first.")
     run.settings.replace(budget=most)  # checks it

@@ -3,8 +3,7 @@
 A setting is one field of :class:`Settings`. Its range, unit, symbol and label are in the field's metadata, its help
 sentence is there or below the field: the page's controls, ``--set name=value``, the exported JSON and
 ``python -m rita_demo.settings`` come from this file.
-A setting of a single defence or attack is in that one's file and is added by :func:`register`.
-"""
+A setting of a single defence or attack is in that one's file and is added by :func:`register`."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ class Setting:
     where a class name goes) or ``"word"`` (one of ``choices``, or a short text). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
     logarithmic slider. A number of the ``unit`` "/255" may be a text that ends in it: ``4/255`` is 4.
     ``paper`` is the preset "paper"'s value, without one the default. ``stored_name`` replaces ``defence.name`` in stored files
-    of an own setting.
-    """
+    of an own setting."""
 
     name: str
     kind: str

@@ -16,7 +16,7 @@ from rita_demo.figures.figure import Figure
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.export import used_settings
 from rita_demo.pipeline.outcome import outcome
-from rita_demo.process import graphics_card
+from rita_demo.process.environment import graphics_card_warning
 from rita_demo.process.templates import html
 from rita_demo.records import Run
 from rita_demo.settings import SETTINGS
@@ -106,7 +106,7 @@ def times(run: Run) -> Markup:
     parts = ", ".join(f"{name} {shown(value)}" for name, value in run.seconds.items())
     model = f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on {info.device} in {info.precision}"
     spent = f"Time: {parts}; total {shown(sum(run.seconds.values()))}."
-    text = " ".join(filter(None, (f"{model}.", graphics_card.warning(info.device), spent)))
+    text = " ".join(filter(None, (f"{model}.", graphics_card_warning(info.device), spent)))
     return Markup("<p class='quiet small'>{}</p>").format(text)
 
 

@@ -1,6 +1,7 @@
-"""The contract that every attack keeps, as one table: each row is an attack, each test a promise."""
+"""What every registered attack promises, as one table, attacks x promises: a new file in the folder is tested by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import pytest
 import torch
@@ -40,11 +41,6 @@ class TinyModel(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         return 20.0 * self.second(torch.tanh(self.first(pixels.flatten(1) - 0.5)))
-
-
-@pytest.fixture(scope="module")
-def model() -> TinyModel:
-    return TinyModel().eval().requires_grad_(False)  # frozen, as every backbone is
 
 
 def picture(seed: int = 0) -> Tensor:
@@ -87,98 +83,114 @@ def moved_levels(trace: AttackTrace) -> Tensor:
     return trace.pixels.permute(2, 0, 1).float() - (picture() * 255).round()
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize(
-    ("budget", "roundtrip"), [(0, "round"), (0, "truncate"), (1, "round"), (4, "round"), (16, "round")]
-)
-def test_result_is_eight_bit_and_within_the_budget(model: TinyModel, name: str, budget: int, roundtrip: str) -> None:
-    _, trace = run(model, name, budget=budget, adversarial_roundtrip=roundtrip)
-    moved, bounded = moved_levels(trace), ATTACKS[name].bounded
-    assert trace.pixels.dtype == torch.uint8
-    assert trace.budget == (budget if bounded else 0)
-    assert not bounded or moved.abs().max() <= budget
-    assert trace.linf == moved.abs().max()
-    assert trace.l2 == pytest.approx(float((moved / 255).norm()), rel=1e-6)
-    assert budget or not bounded or not trace.fooled
+CASES = []
+MODEL = TinyModel().eval().requires_grad_(False)  # frozen, as every backbone is
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_pixels_follow_the_seed_and_another_one_matters_only_to_stochastic_attacks(model: TinyModel, name: str) -> None:
-    frames = run(model, name)[1].frames
-    assert torch.equal(frames, run(model, name)[1].frames)
-    assert torch.equal(frames, run(model, name, seed=4)[1].frames) == (not ATTACKS[name].stochastic)
+def promise(names: Sequence[str]) -> Callable[[Callable[[str], None]], Callable[[str], None]]:
+    """A function of an attack's name that asserts what these attacks promise: a column of the table."""
+
+    def add(function: Callable[[str], None]) -> Callable[[str], None]:
+        CASES.extend(pytest.param(function, name, id=f"{name}-{function.__name__}") for name in names)
+        return function
+
+    return add
 
 
-@pytest.mark.parametrize("name", STEPWISE)
-def test_the_trace_has_one_entry_per_step_and_one_before(model: TinyModel, name: str) -> None:
-    progress, trace = run(model, name)
+@cache
+def usual(name: str) -> AttackTrace:
+    """One attack, kept for all promises that look at it."""
+    return run(MODEL, name)[1]
+
+
+@promise(ROWS)
+def result_is_eight_bit_and_within_the_budget(name: str) -> None:
+    for budget, roundtrip in ((0, "round"), (0, "truncate"), (3, "truncate"), (4, "round")):
+        _, trace = run(MODEL, name, budget=budget, adversarial_roundtrip=roundtrip)
+        moved, bounded = moved_levels(trace), ATTACKS[name].bounded
+        assert trace.pixels.dtype == torch.uint8
+        assert trace.budget == (budget if bounded else 0)
+        lost = int(roundtrip == "truncate" and budget > 0)  # a level, and the trace says so
+        assert not bounded or moved.abs().max() <= budget + lost
+        assert trace.linf == moved.abs().max()
+        assert trace.l2 == pytest.approx(float((moved / 255).norm()), rel=1e-6)
+        assert budget or not bounded or not trace.fooled
+
+
+@promise(ROWS)
+def pixels_follow_the_seed_and_another_one_matters_only_to_stochastic_attacks(name: str) -> None:
+    assert torch.equal(usual(name).frames, run(MODEL, name)[1].frames)
+    assert torch.equal(usual(name).frames, run(MODEL, name, seed=4)[1].frames) == (not ATTACKS[name].stochastic)
+
+
+@promise(STEPWISE)
+def the_trace_has_one_entry_per_step_and_one_before(name: str) -> None:
+    progress, trace = run(MODEL, name)
     steps = ATTACKS[name].step_count(RECOMMENDED.replace(steps=5, **QUICK.get(name, {})))
     assert [at[:2] for at in progress] == [(step, steps) for step in range(1, steps + 1)]
     told = [at[2] for at in progress[:-1]]  # cw_l2 delivers its best step as the last
     assert told == pytest.approx(trace.loss[1:-1].tolist())
-    assert trace.frames.shape == (steps + 1, SIDE, SIDE, 3)
-    assert trace.loss.shape == (steps + 1,)
-    assert trace.probability.shape == (steps + 1, CLASSES)
+    assert (trace.frames.shape, trace.loss.shape) == ((steps + 1, SIDE, SIDE, 3), (steps + 1,))
     assert torch.allclose(trace.probability.sum(1), torch.ones(steps + 1))
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_first_and_last_loss_are_measured_on_the_8_bit_pixels(model: TinyModel, name: str) -> None:
+@promise(ROWS)
+def first_and_last_loss_are_measured_on_the_8_bit_pixels(name: str) -> None:
     """The probability is the plain model's; the loss is the attacker's goal on its own samples."""
-    _, trace = run(model, name)
-    sampled, label = sampled_logits_of(model, name), torch.tensor([trace.label])
-    sampled = ATTACKS[name].transform(model) if ATTACKS[name].transform else sampled
+    trace, transform = usual(name), ATTACKS[name].transform
+    sampled = transform(MODEL) if transform else sampled_logits_of(MODEL, name)
+    label = torch.tensor([trace.label])
     for at, step in ((0, 0), (-1, len(trace.frames) - 1)):
         pixels = trace.frames[at].permute(2, 0, 1)[None].float() / 255
-        assert torch.allclose(trace.probability[at], model(pixels)[0].softmax(0), atol=1e-6)
-        answer = model(pixels) if sampled is None else sampled(pixels, [fresh_seed(3, step)])[0]
+        assert torch.allclose(trace.probability[at], MODEL(pixels)[0].softmax(0), atol=1e-6)
+        answer = MODEL(pixels) if sampled is None else sampled(pixels, [fresh_seed(3, step)])[0]
+        lead = components.margin(answer, label.expand(len(answer)), None)
         if trace.loss_unit == "nats":
             expected = -answer.log_softmax(1)[:, trace.label].mean().item()
         elif trace.loss_unit == "logits":
-            lead = components.margin(answer, label.expand(len(answer)), None).mean().item()
-            expected = -lead if name == "reverse" else lead
+            expected = lead.mean().item() * (-1 if name == "reverse" else 1)
         else:
             moved = pixels - trace.frames[0].permute(2, 0, 1)[None].float() / 255
-            lead = components.margin(answer, label, None).clamp(max=0).item()
-            expected = lead - float(moved.square().sum())
+            expected = lead.clamp(max=0).item() - float(moved.square().sum())
         assert float(trace.loss[at]) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.fixture(scope="module")
-def leads(model: TinyModel) -> dict[str, Tensor]:
-    """For every attack at 8/255: the lead of the best wrong class on eight pictures, and untouched."""
-    seen: dict[str, list[Tensor]] = {"nothing": [picture(seed) for seed in range(8)]}
-    for name in ROWS:
-        traces = [run(model, name, pixels=picture(seed), budget=8, seed=seed)[1] for seed in range(8)]
-        seen[name] = [trace.pixels.permute(2, 0, 1).float() / 255 for trace in traces]
-    label = model(torch.stack(seen["nothing"])).argmax(1)
-    return {name: components.margin(model(torch.stack(shown)), label, None) for name, shown in seen.items()}
+@cache
+def leads(name: str) -> Tensor:
+    """The lead of the best wrong class on eight pictures after the attack at 8/255; "": untouched."""
+    clean = torch.stack([picture(seed) for seed in range(8)])
+    after = [run(MODEL, name, pixels=picture(seed), budget=8, seed=seed)[1].pixels for seed in range(8) if name]
+    seen = torch.stack(after).permute(0, 3, 1, 2).float() / 255 if name else clean
+    return components.margin(MODEL(seen), MODEL(clean).argmax(1), None)
 
 
-@pytest.mark.parametrize("name", [name for name in AIMED if name not in ("reverse", "typographic")])
-def test_attacks_gain_more_than_random_noise_on_average(leads: dict[str, Tensor], name: str) -> None:
-    assert leads[name].mean() > leads["nothing"].mean() + 1
-    assert leads[name].mean() > leads["noise"].mean() + 1
+@promise([name for name in AIMED if name not in ("reverse", "typographic")])
+def it_gains_more_than_random_noise_on_average(name: str) -> None:
+    assert leads(name).mean() > max(leads("").mean(), leads("noise").mean()) + 1
 
 
-def test_margin_attacks_always_fool_a_weak_model_and_reverse_makes_it_surer(leads: dict[str, Tensor]) -> None:
-    assert all((leads[name] > 0).all() for name in ("cw_linf", "cw_l2", "autoattack"))
-    assert (leads["reverse"] < leads["nothing"] - 1).all()
+@promise(["cw_linf", "cw_l2", "autoattack"])
+def an_attack_on_the_margin_always_fools_a_weak_model(name: str) -> None:
+    assert (leads(name) > 0).all()
 
 
-@pytest.mark.parametrize("name", [name for name in TARGETED if ATTACKS[name].uses_gradient])
-@pytest.mark.parametrize("rank", [1, 3])
-def test_targeted_attack_raises_the_target_logit(model: TinyModel, name: str, rank: int) -> None:
-    order = model(picture()[None])[0].argsort(descending=True)
-    target = int(order[rank])
-    _, trace = run(model, name, budget=16, target=target)
-    assert trace.target == target
-    assert trace.probability[-1, target] > 2 * trace.probability[0, target]
-    assert trace.fooled == (int(trace.probability[-1].argmax()) == target)
+@promise(["reverse"])
+def it_makes_the_model_surer(name: str) -> None:
+    assert (leads(name) < leads("") - 1).all()
 
 
-@pytest.mark.parametrize("name", STEPWISE)
-def test_the_model_is_left_as_it_was(name: str) -> None:
+@promise([name for name in TARGETED if ATTACKS[name].uses_gradient])
+def aimed_at_a_class_it_raises_its_probability(name: str) -> None:
+    order = MODEL(picture()[None])[0].argsort(descending=True)
+    for target in order[[1, 3]].tolist():
+        _, trace = run(MODEL, name, budget=16, target=target)
+        assert trace.target == target
+        assert trace.probability[-1, target] > 2 * trace.probability[0, target]
+        assert trace.fooled == (int(trace.probability[-1].argmax()) == target)
+
+
+@promise(STEPWISE)
+def the_model_is_left_as_it_was(name: str) -> None:
     model = TinyModel().eval()  # its parameters want gradients, and must not receive any
     before = [p.clone() for p in model.parameters()]
     run(model, name)
@@ -186,53 +198,63 @@ def test_the_model_is_left_as_it_was(name: str) -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_the_callers_grad_mode_neither_matters_nor_changes(model: TinyModel, name: str, mode: type) -> None:
-    expected = run(model, name)[1].frames
-    with mode():
-        _, trace = run(model, name)
-        assert not torch.is_grad_enabled()
-    assert torch.equal(trace.frames, expected)
-    loop = attack_steps(model, picture()[None], RECOMMENDED.replace(steps=3), [None], [0])
-    next(loop)
+@promise(ROWS)
+def the_callers_grad_mode_neither_matters_nor_changes(name: str) -> None:
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            _, trace = run(MODEL, name)
+            assert not torch.is_grad_enabled()
+        assert torch.equal(trace.frames, usual(name).frames)
+    next(attack_steps(MODEL, picture()[None], RECOMMENDED.replace(steps=3), [None], [0]))
     assert torch.is_grad_enabled()
 
 
-def test_without_a_label_the_answer_of_the_model_is_attacked_and_a_wrong_one_does_not_count(model: TinyModel) -> None:
-    answer = int(model(picture()[None]).argmax())
-    _, trace = run(model, "pgd", budget=32)
+@promise(ROWS)
+def a_picture_gets_the_same_attack_alone_and_in_a_batch(name: str) -> None:
+    pixels = torch.stack([picture(seed) for seed in range(3)])
+    settings = RECOMMENDED.replace(attack=name, budget=8, steps=4, **QUICK.get(name, {}))
+    sampled, labels, seeds = sampled_logits_of(MODEL, name), [0, 3, 4], [11, 12, 13]
+    for targets in [None, [1, 2, 3]] if ATTACKS[name].targetable else [None]:
+        traces = run_to_end(attack_steps(MODEL, pixels, settings, labels, seeds, targets, sampled))
+        for i, trace in enumerate(traces):
+            asked = {"pixels": picture(i), "label": labels[i], "seed": seeds[i], "target": targets and targets[i]}
+            _, alone = run(MODEL, name, steps=4, budget=8, **asked)
+            assert torch.equal(trace.pixels, alone.pixels)
+            assert (trace.fooled, trace.target) == (alone.fooled, alone.target)
+
+
+@promise(["noise"])
+def every_value_moves_by_the_budget_unless_it_is_near_black_or_white(name: str) -> None:
+    clean, moved = (picture() * 255).round(), moved_levels(usual(name)).abs()
+    assert (moved[(clean >= 4) & (clean <= 251)] == 4).all()
+
+
+@promise(["fgsm", "pgd"])
+def the_sentence_of_a_targeted_attack_names_its_target(name: str) -> None:
+    row = ATTACKS[name]
+    assert row.sentence_for(None) == row.sentence
+    assert "raises CLIP's probability of “dog” most" in row.sentence_for("dog")
+    assert "error" not in row.sentence_for("dog")
+
+
+@promise(["eot", "adaptive"])
+def without_samples_of_what_it_differentiates_it_does_not_begin(name: str) -> None:
+    with pytest.raises(ValueError, match="needs sampled_logits"):
+        run(MODEL, name, sampled_logits=None)
+
+
+@pytest.mark.parametrize(("kept", "name"), CASES)
+def test_an_attack_keeps_its_promise(kept: Callable[[str], None], name: str) -> None:
+    kept(name)
+
+
+def test_without_a_label_the_answer_of_the_model_is_attacked_and_a_wrong_one_does_not_count() -> None:
+    answer = int(MODEL(picture()[None]).argmax())
+    _, trace = run(MODEL, "pgd", budget=32)
     assert (trace.label, trace.already_wrong, trace.fooled) == (answer, False, True)
     assert int(trace.probability[-1].argmax()) != answer
-    _, trace = run(model, "pgd", label=(answer + 1) % CLASSES, budget=32)
+    _, trace = run(MODEL, "pgd", label=(answer + 1) % CLASSES, budget=32)
     assert (trace.already_wrong, trace.fooled) == (True, False)
-
-
-def test_truncation_reports_the_level_it_loses(model: TinyModel) -> None:
-    _, trace = run(model, "fgsm", budget=3, adversarial_roundtrip="truncate")
-    assert trace.linf == moved_levels(trace).abs().max() <= 4
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_a_picture_gets_the_same_attack_alone_and_in_a_batch(model: TinyModel, name: str) -> None:
-    pixels = torch.stack([picture(seed) for seed in range(3)])
-    sampled = sampled_logits_of(model, name)
-    settings = RECOMMENDED.replace(attack=name, budget=8, steps=4, **QUICK.get(name, {}))
-    traces = run_to_end(attack_steps(model, pixels, settings, [0, 3, 4], [11, 12, 13], None, sampled))
-    for i, label in enumerate((0, 3, 4)):
-        _, alone = run(model, name, pixels=picture(i), label=label, seed=11 + i, steps=4, budget=8)
-        assert torch.equal(traces[i].pixels, alone.pixels)
-        assert traces[i].fooled == alone.fooled
-
-
-def test_a_batch_accepts_one_target_per_picture(model: TinyModel) -> None:
-    loop = attack_steps(model, torch.stack([picture(0), picture(1)]), RECOMMENDED, [0, 1], [0, 1], [2, 3])
-    assert [trace.target for trace in run_to_end(loop)] == [2, 3]
-
-
-def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(model: TinyModel) -> None:
-    clean, moved = (picture() * 255).round(), moved_levels(run(model, "noise", budget=4)[1]).abs()
-    assert (moved[(clean >= 4) & (clean <= 251)] == 4).all()
 
 
 @pytest.mark.parametrize(
@@ -247,22 +269,6 @@ def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(mod
         ({"label": 2, "target": 2}, "target must differ"),
     ],
 )
-def test_invalid_attack_requests_give_an_error_message(
-    model: TinyModel, changes: dict[str, object], words: str
-) -> None:
+def test_invalid_attack_requests_give_an_error_message(changes: dict[str, object], words: str) -> None:
     with pytest.raises(SettingError, match=words):
-        run(model, **({"name": "pgd"} | changes))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", ["eot", "adaptive"])
-def test_attacks_with_sampled_logits_require_them(model: TinyModel, name: str) -> None:
-    with pytest.raises(ValueError, match="needs sampled_logits"):
-        run(model, name, sampled_logits=None)
-
-
-@pytest.mark.parametrize("name", ["pgd", "fgsm"])
-def test_threat_text_of_a_targeted_attack_names_the_target_goal(name: str) -> None:
-    row = ATTACKS[name]
-    assert row.sentence_for(None) == row.sentence
-    assert "raises CLIP's probability of “dog” most" in row.sentence_for("dog")
-    assert "error" not in row.sentence_for("dog")
+        run(MODEL, **({"name": "pgd"} | changes))  # type: ignore[arg-type]

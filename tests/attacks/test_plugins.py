@@ -10,9 +10,8 @@ from rita_demo import settings
 from rita_demo.attacks import ATTACKS, registry
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.ui.widgets.setting_controls import attack_choices
-from tests.attacks.test_attacks import TinyModel, model, run
+from tests.attacks.test_attacks import MODEL, run
 
-__all__ = ["model"]  # the fixture
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
 TEXTS = 'name="plugin", title="A plugin", sentence="One step.", '
 IMPORT = "from rita_demo.attacks.contract import Attack\n"
@@ -27,21 +26,17 @@ def plugin(folder: Path, options: str = "", functions: str = "") -> str:
     return write(folder, f"{IMPORT}{functions}\nATTACK = Attack({TEXTS}{options})\n")
 
 
-def test_a_plugin_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path) -> None:
+def test_a_plugin_runs_like_the_attack_it_equals(tmp_path: Path) -> None:
     functions = "def step(iterate, gradient, step_size):\n    return iterate + step_size * gradient.sign()\n"
     spec = plugin(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
+    before = settings.SETTINGS["attack"].choices, attack_choices()
     assert registry.add_plugin(spec).name == "plugin"
     assert registry.add_plugin(spec) is ATTACKS["plugin"]  # a second time: the same
     assert settings.SETTINGS["attack"].choices[-1] == "plugin"
-    assert torch.equal(run(model, "plugin")[1].frames, run(model, "pgd")[1].frames)
-
-
-@pytest.mark.parametrize("part", ["model", "crops", "defence"])
-def test_a_plugin_says_what_it_differentiates(tmp_path: Path, part: str) -> None:
-    attack = registry.add_plugin(plugin(tmp_path, f"differentiates={part!r}"))
-    assert attack.differentiated(settings.RECOMMENDED) == part
-    by_function = registry.add_plugin(plugin(tmp_path, f"differentiates=lambda settings: {part!r}"))
-    assert by_function.differentiated(settings.RECOMMENDED) == part
+    assert attack_choices()[-1] == ("A plugin", "plugin")
+    assert torch.equal(run(MODEL, "plugin")[1].frames, run(MODEL, "pgd")[1].frames)
+    registry.remove("plugin")
+    assert (settings.SETTINGS["attack"].choices, attack_choices()) == before
 
 
 @pytest.mark.parametrize(
@@ -67,9 +62,7 @@ def test_a_file_or_a_name_that_cannot_be_used_gives_one_sentence(tmp_path: Path,
     assert before == ATTACKS
 
 
-def test_a_step_with_a_state_gets_at_every_step_what_it_returned_at_the_one_before(
-    model: TinyModel, tmp_path: Path
-) -> None:
+def test_a_step_with_a_state_gets_at_every_step_what_it_returned_at_the_one_before(tmp_path: Path) -> None:
     functions = """
 def step(iterate, gradient, step_size, state=None):
     from rita_demo.attacks.loop.components import MOMENTUM
@@ -81,11 +74,11 @@ def step(iterate, gradient, step_size, state=None):
     return iterate + step_size * direction.sign(), (steps + 1, direction)
 """
     registry.add_plugin(plugin(tmp_path, "step=step, relative_step_size=0.25, iterative=True", functions))
-    with_memory = run(model, "plugin", steps=7)[1].frames
+    with_memory = run(MODEL, "plugin", steps=7)[1].frames
     registry.add_plugin(plugin(tmp_path, "step='momentum', relative_step_size=0.25, iterative=True"))
-    assert torch.equal(run(model, "plugin", steps=7)[1].frames, with_memory)
+    assert torch.equal(run(MODEL, "plugin", steps=7)[1].frames, with_memory)
     registry.add_plugin(plugin(tmp_path, "relative_step_size=0.25, iterative=True"))
-    assert not torch.equal(run(model, "plugin", steps=7)[1].frames, with_memory)  # a sign of the last gradient alone
+    assert not torch.equal(run(MODEL, "plugin", steps=7)[1].frames, with_memory)  # a sign of the last gradient alone
 
 
 STATE = "def own(iterate, gradient, step_size, state=None):\n    return {}\n"
@@ -108,12 +101,10 @@ COMPONENT = "def own(*a):\n    return {}\n"
         ("transform=own", COMPONENT.format("(lambda p, s: 1 / 0)"), "line 3: ZeroDivisionError"),
     ],
 )
-def test_a_wrong_result_gives_one_sentence(
-    model: TinyModel, tmp_path: Path, options: str, functions: str, sentence: str
-) -> None:
+def test_a_wrong_result_gives_one_sentence(tmp_path: Path, options: str, functions: str, sentence: str) -> None:
     registry.add_plugin(plugin(tmp_path, options, functions))
     with pytest.raises(PluginError) as caught:
-        run(model, "plugin")
+        run(MODEL, "plugin")
     assert re.match(f"mine.py, {sentence}", caught.value.for_owner)
 
 
@@ -127,14 +118,14 @@ def own(logits, pixels, request):
 """
 
 
-def test_the_result_of_an_own_loop_is_checked(model: TinyModel, tmp_path: Path) -> None:
+def test_the_result_of_an_own_loop_is_checked(tmp_path: Path) -> None:
     registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
     with pytest.raises(PluginError, match=r"line 4: the result .* moves a pixel value by 8/255; the budget is 4/255"):
-        run(model, "plugin")
+        run(MODEL, "plugin")
     ATTACKS.pop("plugin")
     registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
     with pytest.raises(PluginError, match="has a loss that is not finite"):
-        run(model, "plugin")
+        run(MODEL, "plugin")
 
 
 def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> None:
@@ -144,15 +135,3 @@ def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> Non
     registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
     with pytest.raises(torch.OutOfMemoryError):
         run(full, "plugin")  # type: ignore[arg-type]
-
-
-def test_a_removed_plugin_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
-    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, stored_name='plugin_far'),)"
-    spec = plugin(tmp_path, own, "from rita_demo.settings.setting import Setting\n")
-    before = dict(ATTACKS), dict(settings.SETTINGS), attack_choices()
-    for _ in range(2):
-        registry.add_plugin(spec)
-        assert settings.get_setting("plugin.far").name == "plugin_far"
-        assert attack_choices()[-1] == ("A plugin", "plugin")
-        registry.remove("plugin")
-        assert (dict(ATTACKS), dict(settings.SETTINGS), attack_choices()) == before

@@ -1,4 +1,5 @@
-"""Every defence keeps the contract; the baselines equal slow second implementations."""
+"""What every registered defence promises, as one table: a new file in the folder is tested by itself. And each equals a slow
+second implementation, on features or on a toy encoder of pixels."""
 
 from dataclasses import replace
 
@@ -8,13 +9,16 @@ import torch
 
 from rita_demo import method
 from rita_demo.data import paper_results
+from rita_demo.defences import agc, clipure, cola, csr, dbd, sstpt
 from rita_demo.defences.contract import DefenceInput, verdict_of
 from rita_demo.defences.registry import DEFENCES, ORDER, compared, run_defence, validated, with_defaults
+from rita_demo.records import CacheState, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS
-from tests.oracles import baselines as slow
+from tests.oracles import defences as slow
 from tests.oracles.algorithm1 import step_away, zero_shot
 from tests.oracles.toy_model import TAU, D, K, ToyModel, make_toy_model
+from tests.oracles.transport import softmax, unit
 
 TOY: ToyModel = make_toy_model()
 CONTEXT = TOY.context[:1]
@@ -22,18 +26,34 @@ HAND = TOY.encode(CONTEXT)[:, 0]
 CLOSE = {"atol": 1e-6, "rtol": 0}  # both in float64; finite differences lose the rest
 AREA_FRACTION = torch.from_numpy(TOY.area_fraction)
 BASELINES = [name for name, defence in DEFENCES.items() if defence.baseline and not defence.reads_pixels]
-SIDE = 4
-PIXELS = torch.rand(len(TOY.pictures[0]), 3, SIDE, SIDE, generator=torch.manual_seed(1), dtype=torch.float64)
-WEIGHTS = torch.randn(3 * SIDE * SIDE, D, generator=torch.manual_seed(2), dtype=torch.float64)
+SIDE, WARM = 6, 0.05  # of pixels, and their tau
+RNG = np.random.default_rng(4)
+PIXELS = np.clip(RNG.uniform(-0.1, 1.1, (24, 3, SIDE, SIDE)), 0, 1)  # some are exactly 0 or 1
+MIXING = 0.3 * RNG.normal(size=(D, 3 * SIDE * SIDE))
+EXACTLY = {"atol": 1e-9, "rtol": 0}  # both in float64
+
+
+def feature(picture: np.ndarray) -> np.ndarray:
+    """The unit feature (D,) of a picture (3, SIDE, SIDE)."""
+    return unit(np.tanh(MIXING @ picture.ravel()))
+
+
+def features(pixels: np.ndarray) -> np.ndarray:
+    return np.array([feature(one) for one in pixels])
 
 
 def encode_images(pixels: torch.Tensor) -> torch.Tensor:
-    """Unit features (n, D) of pixels (n, 3, SIDE, SIDE)."""
-    return method.unit(pixels.flatten(1) @ WEIGHTS.to(pixels))
+    """The same in torch."""
+    return method.unit(torch.tanh(pixels.flatten(1) @ torch.tensor(MIXING.T).to(pixels)))
 
 
 def tensor(values: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(values))
+
+
+def memory() -> CacheState:
+    """Of TDA, empty."""
+    return method.empty(2 * K, 3, D, "toy", dtype=torch.float64)
 
 
 def decision(views, settings):
@@ -55,9 +75,9 @@ def defence_input(picture: int = 0, **changes) -> DefenceInput:
         "encode_prompts": TOY.encode_torch,
         "temperature": TAU,
         "settings": RECOMMENDED,
-        "draw_views": lambda count: PIXELS[:count],
+        "draw_views": lambda count: torch.tensor(PIXELS[:count]),
         "encode_images": encode_images,
-        "memory": method.empty(2 * K, 3, D, "toy", dtype=torch.float64),
+        "memory": memory(),
     } | changes
     return DefenceInput(**given, decide=lambda settings: decision(given["views"], settings))
 
@@ -76,6 +96,8 @@ def test_a_defence_gives_probabilities_and_leaves_no_state(name: str) -> None:
     assert (first.probability >= 0).all()
     assert first.label == int(first.probability.argmax())
     assert torch.equal(first.probability, again.probability)
+    with torch.inference_mode():
+        np.testing.assert_allclose(run_defence(name, defence_input()).probability, first.probability, **EXACTLY)
     assert all(torch.equal(a, b) for a, b in zip(before, (inputs.views, inputs.template_features, inputs.context)))
     assert not inputs.context.requires_grad
     assert defence.uses_decision or defence.setting_names <= set(SETTINGS)
@@ -151,9 +173,7 @@ def test_ensemble_uses_descriptions_when_set() -> None:
         run_defence("ensemble", defence_input(settings=settings))
 
 
-EXACT: list[tuple[str, dict[str, str]]] = [
-    (n, {}) for n, d in DEFENCES.items() if d.adaptive and d.adaptive.kind == "exact"
-]
+EXACT: list[tuple[str, dict[str, str]]] = [(n, {}) for n, d in DEFENCES.items() if d.adaptive]
 EXACT += [("ensemble", {"ensemble_average": average}) for average in ("logit", "feature")]
 EXACT.append(("rita", {"cost": "loglik"}))
 
@@ -173,6 +193,8 @@ def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(n
 
     expected = run_defence(name, defence_input(settings=settings)).probability
     np.testing.assert_allclose(logits(views).softmax(-1).detach(), expected, atol=1e-5)
+    if defence.adaptive.kind != "exact":
+        return
     (gradient,) = torch.autograd.grad(logits(views)[0], views)
     move = torch.randn(views.shape, generator=torch.manual_seed(0), dtype=views.dtype)
     with torch.no_grad():
@@ -196,3 +218,260 @@ def test_names_in_the_papers_tables_are_those_of_the_defences() -> None:
 
 def test_a_verdict_of_one_class_has_no_margin() -> None:
     assert verdict_of(torch.ones(1)).margin == 0
+
+
+# --- pixels
+
+OWN = {
+    "ttc": {"budget": 4.0, "step": 3.0, "steps": 4, "beta": 0.7},
+    "csr": {"budget": 4.0, "step": 3.0, "steps": 3, "radius": 40.0},
+}
+
+
+def clip_answer(x: np.ndarray) -> np.ndarray:
+    """Plain CLIP's probabilities (K,) of a feature (D,)."""
+    return softmax(HAND @ x / WARM)
+
+
+def pixel_input(name: str, pixels: torch.Tensor, seed: int = 0, **own: float) -> DefenceInput:
+    """What the defence gets of pixels (n, 3, SIDE, SIDE), with its own settings ``own``."""
+    return DefenceInput(
+        views=encode_images(pixels),
+        area_fraction=torch.linspace(1, 0.1, len(pixels), dtype=torch.float64),
+        template_features=torch.tensor(HAND),
+        description_features=None,
+        context=torch.tensor(CONTEXT),
+        encode_prompts=TOY.encode_torch,
+        temperature=WARM,
+        settings=RECOMMENDED.replace(**{f"{name}.{key}": value for key, value in own.items()}),
+        draw_views=lambda count: pixels[:count],
+        encode_images=encode_images,
+        seed=seed,
+    )
+
+
+def verdict(name: str, picture: int = 0, seed: int = 0, **own: float) -> Verdict:
+    """The answer to a picture."""
+    return run_defence(name, pixel_input(name, torch.tensor(np.roll(PIXELS, -picture, axis=0)), seed, **own))
+
+
+def noise_of_ttc(picture: int = 0, seed: int = 0) -> np.ndarray:
+    """What TTC starts with: under a threshold of 0 it stops there."""
+    return verdict("ttc", picture, seed, threshold=0.0).added.numpy()
+
+
+@pytest.mark.parametrize(("step", "steps"), [(0.1, 10), (3.0, 4), (0.5, 0)])
+@pytest.mark.parametrize("picture", range(3))
+def test_clipure_equals_its_steps_and_their_closed_form(picture: int, step: float, steps: int) -> None:
+    x, g = feature(PIXELS[picture]), unit(HAND.mean(0))
+    expected = slow.purified(x, g, step, steps)
+    np.testing.assert_allclose(slow.purified_by_angle(x, g, step, steps), expected, **EXACTLY)
+    np.testing.assert_allclose(clipure.purified(torch.tensor(x), torch.tensor(g), step, steps), expected, **EXACTLY)
+    found = verdict("clipure", picture, step=step, steps=steps).probability
+    np.testing.assert_allclose(found, clip_answer(expected), **EXACTLY)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("picture", range(3))
+def test_ttc_and_csr_equal_the_oracle_on_both_sides_of_the_threshold(picture: int, name: str, side: int) -> None:
+    pixels = torch.tensor(np.roll(PIXELS, -picture, axis=0), requires_grad=True)
+    x, start = PIXELS[picture], noise_of_ttc(picture) if name == "ttc" else np.zeros((3, SIDE, SIDE))
+    limits = {"ttc": slow.relative_move(feature, x, start), "csr": feature(x) @ feature(slow.low_pass(x, 40.0))}
+    own = OWN[name] | {"threshold": limits[name] + side * 1e-6}
+    inputs = pixel_input(name, pixels, **own)
+    with torch.no_grad():
+        found = run_defence(name, inputs)
+    added = found.added.numpy()
+    expected = slow.ttc(feature, x, start, own) if name == "ttc" else slow.csr(feature, x, own)
+    np.testing.assert_allclose(added, expected, **EXACTLY)
+    assert np.array_equal(added, start) == (side < 0)
+    assert np.abs(added).max() <= own["budget"] / 255 + 1e-12
+    np.testing.assert_allclose(x + added, np.clip(x + added, 0, 1), atol=1e-12)
+    np.testing.assert_allclose(found.probability, clip_answer(feature(x + added)), **EXACTLY)
+    (gradient,) = torch.autograd.grad(DEFENCES[name].attacked_logits(inputs)[0], pixels)
+    slope = slow.gradient_of(lambda changed: HAND[0] @ feature(changed) / WARM, x + added)
+    np.testing.assert_allclose(gradient[0], slope, atol=1e-6)
+
+
+def test_the_noise_of_ttc_is_uniform_and_follows_the_seed() -> None:
+    assert np.array_equal(noise_of_ttc(seed=1), noise_of_ttc(seed=1))
+    free = (PIXELS[0] > 4 / 255) & (PIXELS[0] < 1 - 4 / 255)  # nothing is clipped
+    drawn = np.sort([noise_of_ttc(seed=seed)[free] for seed in range(30)], axis=None)
+    assert len(np.unique(drawn)) == len(drawn)
+    assert np.abs(drawn * 255 - np.linspace(-4, 4, len(drawn))).max() < 0.3
+
+
+@pytest.mark.parametrize("side", [5, 6])
+@pytest.mark.parametrize("radius", [20.0, 40.0, 1000.0])
+def test_the_low_pass_of_csr_equals_a_sum_of_waves(side: int, radius: float) -> None:
+    x = PIXELS[:1, :, :side, :side]
+    found = csr.low_pass(torch.tensor(x), radius)[0]
+    np.testing.assert_allclose(found, slow.low_pass(x[0], radius), atol=1e-7)  # the gains are in float32
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("surest", [2, 10, 31])
+@pytest.mark.parametrize("picture", range(2))
+def test_dbd_equals_the_oracle_on_both_sides_of_the_threshold(picture: int, surest: int, side: int) -> None:
+    x = features(dbd.versions(torch.tensor(PIXELS[picture]), 3).numpy())
+    own = {"surest": surest, "threshold": slow.offsets(x, HAND, WARM, surest)[1] + side * 1e-6, "far": 2.5}
+    expected = slow.moved_feature(x, HAND, WARM, **own)
+    np.testing.assert_allclose(dbd.moved_feature(torch.tensor(x), torch.tensor(HAND), WARM, **own), expected, **EXACTLY)
+    np.testing.assert_allclose(verdict("dbd", picture, 3, **own).probability, clip_answer(expected), **EXACTLY)
+
+
+@pytest.mark.parametrize("side", [SIDE, 16])
+def test_the_versions_of_dbd_follow_the_seed_and_pass_a_gradient(side: int) -> None:
+    picture = torch.rand(3, side, side, generator=torch.manual_seed(0), dtype=torch.float64).requires_grad_()
+    found = dbd.versions(picture, 1)
+    assert found.shape == (32, 3, side, side)
+    assert (found - found.clamp(0, 1)).abs().max() < 1e-12
+    assert torch.equal(found[0], picture)
+    assert (found[1:] - picture).flatten(1).abs().amax(1).min() > 1e-3
+    assert torch.equal(found, dbd.versions(picture, 1))
+    assert not torch.equal(found, dbd.versions(picture, 2))
+    slopes = torch.stack([torch.autograd.grad(one.sum(), picture, retain_graph=True)[0] for one in found])
+    assert slopes.flatten(1).any(1).all()
+    assert slopes[1:].any(0).all()
+
+
+@pytest.mark.parametrize("count", [5, 8])
+def test_the_weights_the_loss_and_the_answer_of_sstpt_equal_the_oracle(count: int) -> None:
+    x = features(PIXELS[:count])
+    log_p = slow.log_answers(x, HAND, WARM)
+    weight = slow.view_weights(x, log_p, np.roll(log_p, 1, axis=0))
+    found = sstpt.view_weights(*map(torch.tensor, (x, log_p, np.roll(log_p, 1, axis=0))))
+    np.testing.assert_allclose(found, weight, atol=1e-6)
+    loss = sstpt.loss(*map(torch.tensor, (log_p, weight)))
+    np.testing.assert_allclose(loss, slow.sstpt_loss(log_p, weight), **EXACTLY)
+    jittered = features(sstpt.jittered(torch.tensor(PIXELS[:count]), 3).numpy())
+    expected = slow.sstpt(x, jittered, TOY.encode, CONTEXT, WARM)
+    np.testing.assert_allclose(verdict("sstpt", seed=3, views=count).probability, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["clipure", "sstpt", "agc"])
+def test_an_exact_gradient_equals_central_differences_in_the_pixels(name: str) -> None:
+    pixels = torch.tensor(0.1 + 0.8 * PIXELS, requires_grad=True)
+    move = torch.randn(pixels.shape, generator=torch.manual_seed(0), dtype=pixels.dtype)
+    inputs = [pixel_input(name, pixels + step * move, seed=2) for step in (0, 1e-6, -1e-6)]
+    at, up, down = (DEFENCES[name].attacked_logits(one)[0] for one in inputs)
+    (gradient,) = torch.autograd.grad(at, pixels)
+    assert float((gradient * move).sum()) == pytest.approx((up - down).item() / 2e-6, rel=1e-3)
+
+
+# --- COLA, AGC and TDA
+
+TEXTS = [unit(HAND[k] + 0.3 * RNG.normal(size=(2 + k % 3, D))) for k in range(K)]  # 2 to 4 per class
+PADDED = np.stack([np.concatenate([own, np.zeros((4 - len(own), D))]) for own in TEXTS])
+CACHE = {"alpha": 40.0, "beta": 5.0, "negative_alpha": 30.0, "negative_beta": 2.0}
+
+
+def given(name: str, own: dict, **changes):
+    settings = RECOMMENDED.replace(**{f"{name}.{key}": value for key, value in own.items()})
+    return defence_input(settings=settings, **changes)
+
+
+@pytest.mark.parametrize("picture", range(3))
+@pytest.mark.parametrize("own", [(5, 256, 0.1), (5, 3, 0.1), (24, 256, 0.01), (1, 256, 0.1)])
+def test_cola_equals_the_oracle(picture: int, own: tuple) -> None:
+    x, named = TOY.pictures[picture], dict(zip(("surest", "directions", "entropy_weight"), own))
+    inputs = given("cola", named, views=tensor(x), each_description=tensor(PADDED))
+    expected = softmax(slow.cola(x, TEXTS, TAU, *own))
+    np.testing.assert_allclose(run_defence("cola", inputs).probability, expected, atol=1e-5)
+
+
+def test_cola_without_descriptions_uses_the_class_sentence() -> None:
+    x = TOY.pictures[0]
+    expected = softmax(slow.cola(x, [text[None] for text in HAND], TAU, 8, 256, 0.1))
+    np.testing.assert_allclose(run_defence("cola", given("cola", {}, views=tensor(x))).probability, expected, atol=1e-6)
+
+
+def test_the_projection_of_cola_changes_no_cosine_order_while_the_texts_span_the_subspace() -> None:
+    x, z = tensor(TOY.pictures[0]), tensor(HAND)
+    seen = cola.projected(x, cola.text_directions(z, 256)) @ z.T
+    assert torch.equal(seen.argsort(1), (x @ z.T).argsort(1))
+    assert torch.equal(cola.text_directions(torch.cat([z, z]), 256), cola.text_directions(torch.cat([z, z]), K))
+
+
+@pytest.mark.parametrize("own", [(0.45, 1.8, 0.9), (0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.2, 9.0, 0.5)])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_agc_equals_the_oracle(own: tuple, seed: int) -> None:
+    picture = torch.tensor(PIXELS[0])
+    copies = features(agc.distorted(picture, 32, seed).numpy())
+    expected = slow.agc(feature(PIXELS[0]), copies, *own)
+    named = dict(zip(("base", "gain", "power"), own))
+    np.testing.assert_allclose(verdict("agc", seed=seed, **named).probability, clip_answer(expected), atol=1e-8, rtol=0)
+
+
+def test_agc_does_not_turn_a_feature_that_is_its_anchor() -> None:
+    x = torch.tensor(unit(RNG.normal(size=D)))
+    assert torch.equal(agc.corrected(x, x[None], 0.45, 1.8, 0.9), x)
+
+
+def test_the_copies_of_agc_are_perspectives_of_the_picture_that_follow_the_seed() -> None:
+    picture = torch.rand(3, 24, 24, generator=torch.manual_seed(0), dtype=torch.float64).requires_grad_()
+    found = agc.distorted(picture, 5, 1)
+    assert found.shape == (5, 3, 24, 24)
+    assert torch.equal(found, agc.distorted(picture, 5, 1))
+    assert not torch.equal(found, agc.distorted(picture, 5, 2))
+    assert (found >= 0).all()
+    assert (found <= 1).all()
+    assert (found == 0).flatten(1).sum(1).min() > 0, "black where nothing is shown"
+    (slope,) = torch.autograd.grad(found.sum(), picture)
+    assert (slope != 0).double().mean() > 0.5
+
+
+def stream(count: int) -> list[np.ndarray]:
+    """Pictures of few classes, sure and unsure, so that caches are full and items are replaced."""
+    z = HAND
+    mixed = [z[n % 2] + RNG.uniform(0, 1) * z[(n + 1) % 3] + 0.02 * RNG.normal(size=D) for n in range(count)]
+    return [unit(one) for one in mixed]
+
+
+def test_tda_equals_the_oracle_picture_after_picture() -> None:
+    oracle, state, entered = slow.Tda(HAND, TAU), memory(), 0
+    for x in stream(40):
+        inputs = given("tda", CACHE, views=tensor(x[None]), memory=state)
+        verdict = run_defence("tda", inputs)
+        np.testing.assert_allclose(verdict.probability, softmax(oracle.answer(x, **CACHE)), atol=1e-8, rtol=0)
+        after, change = verdict.memory
+        assert after.pictures == state.pictures + 1
+        assert torch.equal(state.count, inputs.memory.count), "the memory before is not changed"
+        for event in change.events:
+            assert torch.allclose(after.features[event.label, event.slot], tensor(x))
+            entered += 1
+        state = after
+    assert entered > 10
+    assert int(state.count[:K].max()) == 3, "a class is full"
+    assert int(state.count[K:].max()) == 2, "the negative cache has two places"
+    assert all(len(items) == int(state.count[K + k]) for k, items in oracle.negative.items())
+    assert sum(map(len, oracle.negative.values())) > 0
+
+
+def test_tda_with_an_empty_memory_answers_with_clips_class_and_none_without_a_memory() -> None:
+    for picture in range(len(TOY.pictures)):
+        inputs = given("tda", {"negative_alpha": 0.0}, views=tensor(TOY.pictures[picture][:1]), memory=None)
+        assert run_defence("tda", inputs) is None
+        found = run_defence("tda", replace(inputs, memory=memory()))
+        assert found.label == run_defence("clip", inputs).label
+
+
+def test_an_attacker_who_knows_tda_has_its_answer_and_the_gradient_with_the_memory_held_fixed() -> None:
+    state = memory()
+    for x in stream(12):
+        state = run_defence("tda", given("tda", CACHE, views=tensor(x[None]), memory=state)).memory[0]
+    views = tensor(stream(1)[0][None]).requires_grad_()
+    inputs = given("tda", CACHE, views=views, memory=state)
+    logits = DEFENCES["tda"].attacked_logits(inputs)
+    np.testing.assert_allclose(
+        logits.softmax(-1).detach(), run_defence("tda", inputs).probability.detach(), atol=1e-8, rtol=0
+    )
+    (gradient,) = torch.autograd.grad(logits[0], views)
+    move = torch.randn(views.shape, generator=torch.manual_seed(0), dtype=views.dtype)
+    move -= (move * views.detach()).sum() * views.detach()  # along the sphere, where features are
+    slope = [
+        DEFENCES["tda"].attacked_logits(replace(inputs, views=(views + step * move).detach()))[0]
+        for step in (1e-6, -1e-6)
+    ]
+    assert float((gradient * move).sum()) == pytest.approx(float(slope[0] - slope[1]) / 2e-6, rel=1e-3)

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from rita_demo.attacks.adaptive import DRAWS
-from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences import registry
 from rita_demo.defences.contract import Defence, DefenceInput, straight_through, verdict_of
@@ -41,8 +39,7 @@ def test_every_defence_falls_to_the_attacker_who_knows_it(engine: Engine, agains
     less = LESS if against in ("clip", "ensemble") else {"adaptive.steps": 30, "attack_views": 16}
     settings = QUICK.replace(**{"adaptive.against": against} | less)
     label = one.names.index(one.label)
-    methods = ("clip", "ensemble", "mta", "rita")
-    run = run_picture(engine, one.load(), one.names, settings, label=label, methods=methods)
+    run = run_picture(engine, one.load(), one.names, settings, label=label, methods=(against,))
     assert run.attack is not None
     assert run.clean.verdicts[against].label == label
     assert run.attacked.verdicts[against].label != label, "views that the attack has not seen"
@@ -124,14 +121,3 @@ def test_a_defence_without_a_gradient_is_a_sentence(toy: ToyEngine, plugin: str)
     queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 20})
     names = ("cup", "crab", "dog", "cat")
     assert run_picture(toy, SAMPLES["motorcycle"].load(), names, queried, label=0).attack is not None
-
-
-def test_counts_before_the_step_are_those_of_the_untouched_views(toy: ToyEngine) -> None:
-    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
-    picture = open_picture(png_bytes(pixels))
-    names = ("cup", "crab", "dog")
-    plain = QUICK.replace(attack="none", step_back=0.0)
-    before = run_picture(toy, picture, names, plain).attacked.trace
-    after = run_picture(toy, picture, names, plain.replace(step_back=3.0)).attacked.trace
-    assert before.label_before_step is None
-    assert np.array_equal(after.label_before_step, before.confidence.label)

@@ -96,7 +96,7 @@ def test_out_of_memory_gives_an_error_message_and_the_next_picture_works(backbon
 def test_out_of_memory_frees_what_was_taken(backbone: Any) -> None:
     engine, cleared = Engine(backbone), list[int]()
     prompts = engine.encode_classes(NAMES, SETTINGS)
-    kept = weakref.ref(engine._encoder.prompts(NAMES, SETTINGS))
+    kept = weakref.ref(engine.prompts(NAMES, SETTINGS))
     backbone.graphs.clear = lambda: cleared.append(1)
     Tower(backbone, limited(0))
     with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):

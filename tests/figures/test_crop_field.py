@@ -79,7 +79,7 @@ def test_it_shows_crops_of_both_ends_and_the_middle_of_how_well_they_fit_the_riv
 def test_the_fall_is_that_of_the_crops_own_pixels_cut_and_encoded_by_hand(run: Run, engine: ToyEngine, n: int) -> None:
     left, views, prompts = push_left(run), run.clean.encoded_views.views, run.class_prompts
     assert left is not None
-    model = engine._encoder.backbone
+    model = engine._backbone
 
     def margin(pixels: np.ndarray, n: int) -> float:
         square = pixels.transpose(2, 0, 1).astype(np.float32) / 255

@@ -18,7 +18,7 @@ from rita_demo.settings import RECOMMENDED
 from tests.figures.clouds import make_cloud
 from tests.method.toy_models import prompts, views
 from tests.oracles import algorithm1
-from tests.oracles import theorem as oracle
+from tests.oracles import transport as oracle
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 

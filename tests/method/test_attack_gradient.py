@@ -10,7 +10,6 @@ from rita_demo.method.cost import text_mean
 from rita_demo.records import CacheState
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from tests.oracles.attack_goals import fixed_plan_gradient
-from tests.oracles.prompt_update import view_probabilities
 from tests.oracles.toy_model import TAU, ToyModel, make_toy_model
 
 TIGHT = {"sinkhorn_tolerance": 1e-9, "sinkhorn_iterations": 5000, "max_entropy": 0.6}
@@ -102,27 +101,3 @@ def test_gradient_through_the_plans_of_prompts_and_memory_is_that_of_the_linear_
     for k, slope in enumerate(scale * (decided[1] - decided[2]) / 2e-5):
         (gradient,) = torch.autograd.grad(answer[k], x, retain_graph=True)
         assert float((gradient * along).sum()) == pytest.approx(float(slope), rel=1e-3, abs=1e-3)
-
-
-def test_one_view_of_likelihood_cost_is_that_views_own_answer() -> None:
-    """With one view the plan is fixed, and RITA's probability is p_n(k) itself."""
-    toy, settings = make_toy_model(), RECOMMENDED.replace(cost="loglik", tuning_steps=0, protocol="off")
-    prompts, x = toy.prompts(), torch.tensor(toy.pictures[0][:1])
-    answer = decision_logits(x, prompts, empty(5, 3, x.shape[1], dtype=x.dtype), settings)
-    p = view_probabilities(x.numpy(), toy.encode(toy.context), toy.z_weight, TAU)[0]
-    np.testing.assert_allclose(answer.softmax(0), p, atol=1e-9)
-
-
-def test_with_all_mass_moved_both_costs_decide_alike() -> None:
-    """The two costs of a view differ by a number that is the same for all classes, and then every view counts."""
-    toy = make_toy_model()
-    settings = RECOMMENDED.replace(transported_mass=1.0, tuning_steps=0, protocol="off", entropy_weight=0.1, **TIGHT)
-    empty_cache = empty(5, 3, toy.pictures[0].shape[1], dtype=torch.float64)
-    for cloud in toy.pictures:
-        totals = [
-            decide(torch.tensor(cloud), toy.prompts(), empty_cache, settings.replace(cost=cost))[0].total
-            for cost in ("cosine", "loglik")
-        ]
-        gap = totals[0] - totals[1]
-        assert float(gap.std()) < 3e-3, "the plan among a class's prompts alone"
-        assert totals[0].argmin() == totals[1].argmin()

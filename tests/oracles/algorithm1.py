@@ -254,8 +254,7 @@ class ReferenceRita:
     drawn at random: boxes, AugMix and contexts.
 
     It supports tuning_loss ``marginal``, cache_text ``initial``, descriptions ``none``, step_back 0 and protocol
-    ``stream``.
-    """
+    ``stream``."""
 
     def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
         self.backbone, self.settings, self.tau = backbone.unfused(), settings, backbone.temperature

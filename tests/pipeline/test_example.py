@@ -1,17 +1,19 @@
-"""The worked example that ships with the project is the run that this project makes."""
+"""The worked example that ships with the project is the run that this project makes; stored files that are missing or damaged."""
 
 from dataclasses import replace
-from types import SimpleNamespace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rita_demo import Engine
 from rita_demo.data import samples
-from rita_demo.pipeline import example
+from rita_demo.pipeline import arena_file, example, story
 from rita_demo.pipeline.export import answers_of, to_json
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import ImageResult, Run
+from rita_demo.records.errors import DataError
 from rita_demo.ui.background.worked_example import displayed_views
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
@@ -78,3 +80,15 @@ def test_the_views_on_screen_are_those_of_the_engine(engine: Engine, stored: Run
     for side in (stored.clean, stored.attacked):
         assert difference(side).max() <= 8  # Pillow cuts off overshoots between its two passes
         assert difference(side).mean() < 0.25
+
+
+@pytest.mark.parametrize("data", [None, b"", b"{}", b"[1]", b"PK\x03\x04" + bytes(40)])
+@pytest.mark.parametrize("module", [arena_file, example, story])
+def test_a_missing_or_broken_file_is_an_error_message(
+    module: ModuleType, data: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STORED", tmp_path / "stored")
+    if data is not None:
+        module.STORED.write_bytes(data)
+    with pytest.raises(DataError, match="Restore assets/"):
+        getattr(module.stored, "__wrapped__", module.stored)()  # where it is kept, past what was read before

@@ -15,7 +15,6 @@ from rita_demo.pipeline.bundle_read import differences, read
 from rita_demo.pipeline.export import to_arrays, to_json, write_bundle
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
-from rita_demo.records.spreadsheet import csv_bytes
 from tests.documented import documented
 from tests.pipeline.conftest import FIGURES, PAGE, members
 from tests.toy_model import ToyEngine
@@ -108,10 +107,3 @@ def test_class_names_are_not_spreadsheet_formulas(example_run: Run) -> None:
     assert [row["class"] for row in rows(inside["costs.csv"])] == ["'=1+1", "'@sum", "'-2", "cup"]
     total = [float(row["clean_total"]) for row in rows(inside["costs.csv"])]
     assert total == pytest.approx(list(example_run.clean.trace.total))
-
-
-def test_no_table_has_a_text_that_a_spreadsheet_would_run() -> None:
-    assert (
-        csv_bytes([("file", "entropy"), ("=cmd.jpg", -0.5), ("cup.jpg", None)])
-        == b"file,entropy\n'=cmd.jpg,-0.5\ncup.jpg,\n"
-    )

@@ -107,9 +107,8 @@ def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example
     assert_refused(with_changes(data, memory=replace(many, moments=(moment,))), example_run, "more than its places")
     classes = held.with_rows([rows[0] | {"label": k} for k in (1, 0)])
     moment = replace(moment, held=np.arange(len(held.label), len(held.label) + 2))
-    assert_refused(
-        with_changes(data, memory=replace(classes, moments=(moment,))), example_run, "order of their classes"
-    )
+    changed = with_changes(data, memory=replace(classes, moments=(moment,)))
+    assert_refused(changed, example_run, "order of their classes")
     for name, array in (
         ("label", held.label.astype(np.int32)),
         ("feature", held.feature[:, :4]),
@@ -121,13 +120,8 @@ def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example
 
 
 def test_tampered_columns_are_refused(data: bytes, example_run: Run) -> None:
-    tampered: list[dict[str, Any]] = [
-        {"names": None},
-        {"format": "pickle"},
-        {"model": ("toy",)},
-        {"key": {}},
-        {"moments": ()},
-    ]
+    tampered: list[dict[str, Any]] = [{"names": None}, {"format": "pickle"}, {"model": ("toy",)}, {"key": {}}]
+    tampered += [{"moments": ()}]
     held = table_of(data).moments[0]
     tampered += [{"moments": (replace(held, pictures=value),)} for value in (-1, 1e300, "2")]
     tampered += [{"moments": (replace(held, slots=value),)} for value in (10**9, 0, "3", True)]

@@ -15,18 +15,10 @@ from rita_demo.ui.session.run_request import OWN_CLASSES, form_request
 from rita_demo.ui.session.share_link import parse_link
 
 NAMES = ("cup", "crab", "red fox")
-LINE = (
-    "explain cup.png --classes 'cup,crab,red fox' --label Cup --target red_fox --methods mta --budget 2 --set views=9"
-)
-FORM: dict[str, Any] = {
-    "vocabulary": OWN_CLASSES,
-    "own_names": "cup, crab, red fox",
-    "truth": "cup",
-    "target": "red fox",
-}
-FORM |= {"methods": ["mta"], "budget": 2, "views": 9}
-LINK = {"sample": "coffee", "classes": "cup,crab,red fox", "truth": "cup", "target": "red fox", "methods": "mta"}
-LINK |= {"budget": "2", "views": "9"}
+LINE = "explain cup.png --classes 'cup,crab,red fox' --label Cup --target red_fox --methods mta --budget 2"
+TRUE_AND_TARGET: dict[str, Any] = {"truth": "cup", "target": "red fox"}
+FORM = {"vocabulary": OWN_CLASSES, "own_names": "cup, crab, red fox", "methods": ["mta"], "budget": 2, "views": 9}
+LINK = {"sample": "coffee", "classes": "cup,crab,red fox", "methods": "mta", "budget": "2", "views": "9"}
 WORDS: dict[str, Any] = {"classes": NAMES, "label": 0, "target": "red fox", "methods": "mta", "budget": "2"}
 
 
@@ -45,11 +37,11 @@ def from_python(monkeypatch: pytest.MonkeyPatch) -> RunRequest:
 
 
 def test_command_line_form_link_and_python_ask_for_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    link = parse_link(LINK)
+    link = parse_link(LINK | TRUE_AND_TARGET)
     assert link is not None
     requests = [
-        run_request_of(build_parser().parse_args(shlex.split(LINE))),
-        form_request(FORM),
+        run_request_of(build_parser().parse_args(shlex.split(f"{LINE} --set views=9"))),
+        form_request(FORM | TRUE_AND_TARGET),
         form_request(link.form),
         from_python(monkeypatch),
         RunRequest.parse("cup.png", changes={"views": 9}, **WORDS),

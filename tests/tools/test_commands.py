@@ -1,15 +1,17 @@
-"""``python -m tools.bench`` and ``python -m tools.train``: what they are asked is what is measured and trained."""
+"""The commands of tools: what they are asked is what is measured and trained; the lecture as the documents have it."""
 
-import json
-from collections.abc import Callable, Sequence
+import re
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 from rita_demo.cli.terminal import run_command
+from rita_demo.ui.story.notes import CHAPTER, FILE, lecture
+from rita_demo.ui.story.view import TEMPLATE
 from tools.bench import __main__ as bench
+from tools.story import lab, samples, site
+from tools.story import lecture as command
 from tools.train import __main__ as train
 
 
@@ -22,36 +24,6 @@ def test_the_training_gets_the_options_of_its_command(tmp_path: Path, monkeypatc
     assert run_command(train.build_parser, [*words, "--robust"]) == 0
     asked = {"data": tmp_path, "out": tmp_path / "o", "minutes": 1.5}
     assert calls == [("train", asked | {"resume": True}), ("train_robust", asked | {"resume": False})]
-
-
-def test_the_benchmark_measures_what_was_asked_and_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
-    def rows(model: str, device: str | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
-        on_progress("image: 71 ms")
-        return {"rows": [model]}
-
-    def run(model: str, spec: str, _: Any, only: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-        return {"asked": [model, spec, *only]}, []
-
-    for module, name, instead in (
-        (bench, "load", lambda name: f"model {name}"),
-        (bench, "run", run),
-        (bench, "as_text", lambda report, notes: "the tables"),
-        (bench.gpu, "run", rows),
-        (bench.gpu, "as_text", lambda found: "the rows"),
-    ):
-        monkeypatch.setattr(module, name, instead)
-    file = tmp_path / "bench.json"
-    for words, found, printed in (
-        ("--backbone A:b", {"asked": ["model A:b", "A:b", "stages", "page"]}, ("the tables\n", "")),
-        ("--only page", {"asked": ["model embedded", "embedded", "page"]}, ("the tables\n", "")),
-        ("gpu", {"rows": ["ViT-B-16"]}, ("the rows\n", "image: 71 ms\n")),  # what is known stays where a run is cut off
-        ("gpu --backbone embedded", {"rows": ["embedded"]}, ("the rows\n", "image: 71 ms\n")),
-    ):
-        assert run_command(bench.build_parser, [*words.split(), "--json", str(file)]) == 0
-        assert json.loads(file.read_text()) == found
-        assert capsys.readouterr() == printed
 
 
 def test_an_architecture_alone_is_measured_with_random_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,3 +45,42 @@ def test_an_architecture_alone_is_measured_with_random_weights(monkeypatch: pyte
 def test_what_cannot_begin_says_why(command: ModuleType, words: str, status: int, sentence: str, capsys) -> None:
     assert run_command(command.build_parser, words.split()) == status
     assert sentence in capsys.readouterr().err
+
+
+def test_the_lecture_has_seven_slides_in_the_order_of_the_page_and_thirteen_of_its_fifteen_minutes() -> None:
+    assert len(lecture()) == 7
+    for note in lecture():
+        deeds = sum(int(spent) for spent in re.findall(r"\((\d+) s\)", note.does))
+        assert note.seconds == 25 + 60 * len(re.findall(r"\S+", note.says)) / 100 + deeds
+        assert ("reveal" in note.does) == ("reveal" in note.says), "the hands are asked where the words say so"
+    assert 12.5 * 60 <= sum(note.seconds for note in lecture()) <= 13.5 * 60
+    assert [len(note.shows) for note in lecture()] == [0] * 6 + [3], "three sentences to take home"
+    sections = re.findall(r'<section class="[^"]+" data-slide>\s*<h2>([^<]+)</h2>', TEMPLATE)
+    noted = [note.title for note in lecture() if note.title in sections]
+    assert noted == [title for title in sections if title in noted]
+    assert len(noted) >= 4
+
+
+def test_every_word_of_the_chapter_is_a_note() -> None:
+    chapter = FILE.read_text("utf-8").partition(CHAPTER)[2].partition("\n## ")[0].partition("\n### ")[2]
+    written = re.sub(r"^(### |\d\. )|\*", "", f"### {chapter}", flags=re.MULTILINE).replace("### ", "").split()
+    read = [" ".join((note.title, note.does, *note.shows, note.says)) for note in lecture()]
+    assert written == " ".join(read).split()
+
+
+def test_the_plan_says_when_each_slide_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    command.main([])
+    first, *rows = capsys.readouterr().out.splitlines()
+    assert first.split() == ["slide", "time", "ends", "do"]
+    assert [row[:40].strip() for row in rows] == [note.title for note in lecture()]
+    minutes, seconds = rows[-1][46:54].split(":")
+    assert abs(60 * int(minutes) + int(seconds) - sum(note.seconds for note in lecture())) < 1
+
+
+@pytest.mark.parametrize("module", [command, samples, site, lab])
+def test_a_command_explains_itself(module: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("sys.argv", ["command", "--help"])
+    with pytest.raises(SystemExit) as end:
+        module.main() if module is lab else module.main(["--help"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m {module.__name__}")

@@ -13,7 +13,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.data.vocabularies import format_names
 from rita_demo.figures.analysis.crop_field import view_labels
 from rita_demo.pipeline.run import run_picture
-from rita_demo.process import graphics_card
+from rita_demo.process import environment
 from rita_demo.records import DefenceFault, Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui import run_panels
@@ -159,7 +159,7 @@ def test_a_graphics_card_that_torch_cannot_use_is_said_on_the_page(
 ) -> None:
     for number in range(cards):
         (tmp_path / f"card{number}").mkdir()
-    monkeypatch.setattr(graphics_card, "CARDS", tmp_path)
+    monkeypatch.setattr(environment, "GRAPHICS_CARDS", tmp_path)
     monkeypatch.setenv("RITA_DEVICE", chosen)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: works)
     if works is None:

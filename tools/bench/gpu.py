@@ -1,10 +1,7 @@
-"""Speed on a GPU: ``python -m tools.bench gpu [--backbone NAME] [--json F]``, in minutes on one card.
-
-47 classes and ViT-B/16 with random weights (speed does not depend on them), or another model: the stages of an image, one
+"""Speed on a GPU: ``python -m tools.bench gpu [--backbone NAME] [--json F]``, in minutes on one card. 47 classes and ViT-B/16 with random weights (speed does not depend on them), or another model: the stages of an image, one
 picture, PGD with seven steps, the attacker who knows RITA, a stream of attacked pictures one by one and in groups, and
 eight visitors at once. Beside every row stand its goal and what takes the time; labels and costs are compared with float32
-on the CPU.
-"""
+on the CPU."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,8 +24,7 @@ from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.catalogue import BACKBONES
 from rita_demo.vlm.registry import load, untrained
-from tools.bench.stages import BenchFixture, Work, method_stages, model_stages
-from tools.bench.timing import machine_of, medians, synchronise
+from tools.bench.stages import BenchFixture, Work, machine_of, medians, method_stages, model_stages, synchronise
 
 ARCHITECTURE, CLASSES, STEPS, VISITORS = "ViT-B-16", 47, 7, 8
 GROUPS = (1, 4, 16, 64)  # pictures of a stream that are attacked and encoded together
@@ -68,21 +64,16 @@ def measure(
     backbone: Backbone,
     exact: Backbone,
     on_progress: Progress = lambda _: None,
+    *,
     groups: Sequence[int] = GROUPS,
     rounds: int = ROUNDS,
     compared: int = COMPARED,
     settings: Settings = SETTINGS,
 ) -> dict[str, Any]:
-    """The content of ``bench gpu --json``.
-
-    Args:
-        backbone: the model, on the device that is measured. exact: the same weights in float32 on the CPU.
-        groups: numbers of pictures of a stream that are attacked and encoded together.
-        rounds: calls whose median is taken. compared: pictures whose answers are compared.
-
-    Returns:
-        ``machine``, ``config``; ``stages``: seconds of each; ``rows``: see :func:`row_of`; ``agreement``: with ``exact``;
-        ``peak_bytes`` of the device's memory (None on a CPU)."""
+    """The content of ``bench gpu --json``: ``machine``, ``config``; ``stages``: seconds of each; ``rows``: see :func:`row_of`;
+    ``agreement``: with ``exact``, the same weights in float32 on the CPU; ``peak_bytes`` of the device's memory (None on a CPU).
+    ``groups``: numbers of pictures of a stream that are attacked and encoded together; ``rounds``: calls whose median is taken;
+    ``compared``: pictures whose answers are compared."""
     scene = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side)
     device = backbone.device
     if device.type == "cuda":
@@ -99,14 +90,8 @@ def measure(
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     return {
         "machine": machine_of(device),
-        "config": {
-            "backbone": backbone.info.name,
-            "precision": backbone.info.precision,
-            "K": CLASSES,
-            "N": settings.views,
-            "rounds": rounds,
-            "settings": settings.as_dict(),
-        },
+        "config": {"backbone": backbone.info.name, "precision": backbone.info.precision}
+        | {"K": CLASSES, "N": settings.views, "rounds": rounds, "settings": settings.as_dict()},
         "stages": stages,
         "rows": rows,
         "agreement": agreement(scene, replace(scene, backbone=exact, engine=Engine(exact)), compared),
@@ -134,9 +119,8 @@ def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
     }
     found = [Timed(name, GOALS[name], call) for name, call in calls.items()]
     found[2] = replace(found[2], profiled=lambda: engine.attack(scene.picture, prompts, briefly, 0))
-    few = min(max(groups), 16)
     for group in groups:
-        pictures = shifted(scene.picture, max(group, few))
+        pictures = shifted(scene.picture, range(max(group, min(max(groups), 16))))
         whole, part = stream(scene, pictures, group), stream(scene, pictures[: min(group, 4)], min(group, 4))
         found.append(Timed(f"stream, groups of {group}", STREAM_GOAL, whole, len(pictures), part, min(group, 4)))
     return found
@@ -144,8 +128,7 @@ def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
 
 def row_of(work: Timed, rounds: int, device: torch.device) -> dict[str, Any]:
     """``work`` timed and profiled: its ``name``, ``seconds`` of a picture (median, wall), ``goal``, ``profile`` of one call, or
-    of a shorter one, of that many ``pictures``, and what stands ``in_the_way``. A long one is called twice only, on a CPU once.
-    """
+    of a shorter one, of that many ``pictures``, and what stands ``in_the_way``. A long one is called twice, on a CPU once."""
     long = work.pictures > 1 or work.goal == GOALS["adaptive, one restart"]
     turns = {"rounds": 1, "warm_up": int(device.type != "cpu")} if long else {"rounds": rounds, "warm_up": 2}
     seconds = medians({work.name: work.call}, device=device, **turns)[work.name] / work.pictures
@@ -161,8 +144,8 @@ def row_of(work: Timed, rounds: int, device: torch.device) -> dict[str, Any]:
         busy, wall = seen["busy"] / pictures, seen["wall"] / pictures
         launched = f"{seen['launched'] / pictures:.0f} kernels, {seen['copies'] / pictures:.0f} copies"
         way = f"{launched} run for {_ms(busy)} ms, the card waits {_ms(max(wall - busy, 0))} ms; {way}"
-    row = {"name": work.name, "seconds": seconds, "goal": work.goal, "profile": seen, "pictures": pictures}
-    return row | {"in_the_way": way}
+    timed = {"name": work.name, "seconds": seconds, "goal": work.goal}
+    return timed | {"profile": seen, "pictures": pictures, "in_the_way": way}
 
 
 def profiled(work: Callable[[], Any], device: torch.device) -> dict[str, Any]:
@@ -189,21 +172,18 @@ def profiled(work: Callable[[], Any], device: torch.device) -> dict[str, Any]:
     }
 
 
-def shifted(picture: Picture, count: int) -> list[Picture]:
-    """Pictures that differ: the same one, rolled by some pixels."""
-    return [picture_of(np.roll(picture.pixels, 7 * n, axis=(0, 1))) for n in range(count)]
+def shifted(picture: Picture, numbers: Iterable[int]) -> list[Picture]:
+    """Pictures that differ: the same one, rolled by seven pixels times each number."""
+    return [picture_of(np.roll(picture.pixels, 7 * n, axis=(0, 1))) for n in numbers]
 
 
 def stream(scene: BenchFixture, pictures: Sequence[Picture], group: int) -> Callable[[], list[Trace]]:
     """Attack, encode and decide all pictures, ``group`` of them at a time, with one cache."""
 
-    def run() -> list[Trace]:
-        if group == 1:
-            return decisions(scene, one_by_one(scene, pictures))
-        parts = (pictures[first : first + group] for first in range(0, len(pictures), group))
-        return decisions(scene, (in_one_batch(scene, part) for part in parts))
-
-    return run
+    if group == 1:
+        return lambda: decisions(scene, one_by_one(scene, pictures))
+    parts = [pictures[first : first + group] for first in range(0, len(pictures), group)]
+    return lambda: decisions(scene, (in_one_batch(scene, part) for part in parts))
 
 
 def one_by_one(
@@ -239,7 +219,7 @@ def agreement(scene: BenchFixture, exact: BenchFixture, count: int) -> dict[str,
     """The answers of ``scene`` beside those of ``exact`` on ``count`` pictures, clean and attacked by ``scene``; the
     pictures are the samples, and these rolled by some pixels."""
     samples = [one.load(square="model", side=scene.side) for one in available().values()]
-    clean = [picture for n in range(-(-count // len(samples))) for picture in (shifted(s, n + 1)[n] for s in samples)]
+    clean = [picture for n in range(-(-count // len(samples))) for one in samples for picture in shifted(one, [n])]
     attack = [scene.engine.attack(one, scene.class_prompts, scene.settings, 0).pixels for one in clean[:count]]
     shown = [*clean[:count], *map(picture_of, attack)]
     return compare(*(decisions(one, one_by_one(one, shown, attacked=False)) for one in (exact, scene)))
@@ -258,19 +238,19 @@ def compare(exact: Sequence[Trace], fast: Sequence[Trace]) -> dict[str, float]:
 def as_text(found: dict[str, Any]) -> str:
     """The tables of ``bench gpu``: stages; rows with goals and what stands in the way; the kernels of two rows."""
     machine, agree, peak = found["machine"], found["agreement"], found["peak_bytes"]
-    tables = [[["stage", "ms"]], [["row", "ms", "goal", "in the way"]]]
-    tables[0] += [[name, _ms(seconds)] for name, seconds in found["stages"].items()]
-    tables[1] += [[row["name"], _ms(row["seconds"]), _ms(row["goal"]), row["in_the_way"]] for row in found["rows"]]
+    rows = [[row["name"], _ms(row["seconds"]), _ms(row["goal"]), row["in_the_way"]] for row in found["rows"]]
+    tables = [[["stage", "ms"], *([name, _ms(seconds)] for name, seconds in found["stages"].items())]]
+    tables.append([["row", "ms", "goal", "in the way"], *rows])
     for row in found["rows"][:2]:
         kernels = [[one["name"], _ms(one["seconds"]), str(one["calls"])] for one in row["profile"]["kernels"]]
         tables.append([["dearest of: " + row["name"], "ms", "calls"], *kernels])
     lines = [f"{found['config']['backbone']} on {machine['gpu'] or machine['processor']}, torch {machine['torch']}"]
     for table in tables:
         lines += ["", *align_columns(table)]
-    lines += ["", f"Beside float32 on the CPU, {agree['pictures']} pictures: {agree['other_labels']} other labels"]
-    lines[-1] += f" where the margin is at least {CLEAR_MARGIN:g} ({agree['unclear']} have a smaller one),"
-    lines[-1] += f" largest relative gap of a cost {agree['largest_relative_gap']:.1e} (goal {COST_GOAL:g})."
-    lines += [f"Peak memory of the device: {peak / (1 << 30):.2f} GiB."] if peak is not None else []
+    beside = f"Beside float32 on the CPU, {agree['pictures']} pictures: {agree['other_labels']} other labels"
+    beside += f" where the margin is at least {CLEAR_MARGIN:g} ({agree['unclear']} have a smaller one),"
+    beside += f" largest relative gap of a cost {agree['largest_relative_gap']:.1e} (goal {COST_GOAL:g})."
+    lines += ["", beside, *([] if peak is None else [f"Peak memory of the device: {peak / (1 << 30):.2f} GiB."])]
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,12 +25,9 @@ _SEEN_JS = """() => new Promise(done => {
   look();
 })"""
 # The picture and the sentence of the worked example are on the screen (opening.html); the Story is in their place.
-EXAMPLE_JS = _SEEN_JS.replace(
-    "READY", "[...document.images].some(i => i.closest('#opening') && i.complete && i.naturalWidth)"
-)
-USABLE_JS = _SEEN_JS.replace(
-    "READY", "!document.querySelector('#opening') && document.querySelector('.story:not([hidden]) .answers td')"
-)
+_EXAMPLE_SEEN = "[...document.images].some(i => i.closest('#opening') && i.complete && i.naturalWidth)"
+_STORY_SEEN = "!document.querySelector('#opening') && document.querySelector('.story:not([hidden]) .answers td')"
+EXAMPLE_JS, USABLE_JS = (_SEEN_JS.replace("READY", ready) for ready in (_EXAMPLE_SEEN, _STORY_SEEN))
 PLAN_SELECTOR = "#in-plan"
 # Seconds from a click to the changed panel (its text or its drawing) on the screen, by the browser's clock.
 TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
@@ -57,10 +55,8 @@ NEXT_CELL_JS = "figure => figure.dispatchEvent(new KeyboardEvent('keydown', {key
 
 
 def measure(backbone: str) -> tuple[dict[str, float], list[str]]:
-    """Median seconds by stage name, and a sentence for each thing that could not be measured.
-
-    ``backbone``: the name of the server's model.
-    """
+    """Median seconds by stage name, and a sentence for each thing that could not be measured. ``backbone``: the name of the
+    server's model."""
     with start_server(backbone) as (address, seconds):
         found = {"page: server start": seconds}
         path = find_chromium()
@@ -99,10 +95,9 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
     """The rows of a browser, each after its page is idle."""
     from playwright.sync_api import sync_playwright
 
-    found = {}
     with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=BROWSER_FLAGS) as chromium:
-        found["page: worked example"] = _median_of(lambda: _opening(chromium, address, EXAMPLE_JS))
-        found["page: usable"] = _median_of(lambda: _opening(chromium, address, USABLE_JS))
+        openings = {"page: worked example": EXAMPLE_JS, "page: usable": USABLE_JS}
+        found = {name: _median_of(partial(_opening, chromium, address, at)) for name, at in openings.items()}
         page = chromium.new_page(viewport=VIEWPORT)
         page.set_default_timeout(TIMEOUT_SECONDS * 1000)
 

@@ -1,9 +1,15 @@
-"""What is timed: one picture, one vocabulary and one full cache, and the stages of one picture in the engine."""
+"""What is timed: one picture, one vocabulary and one full cache, and the stages of one picture in the engine. And how: medians
+after a warm-up. The functions to compare alternate, so that a busy machine slows all of them alike."""
 
-from collections.abc import Callable
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import count
+from statistics import median
 from typing import Any
 
 import torch
@@ -23,6 +29,50 @@ from rita_demo.vlm.prompts import PromptSet, build_prompts
 from rita_demo.vlm.views.boxes import area_fractions
 from rita_demo.vlm.views.crops import make_views
 from tests.oracles.algorithm1 import Cache, CacheItem, ReferenceRita
+
+
+def medians(
+    work: Mapping[str, Callable[[], Any]], rounds: int, *, warm_up: int = 1, device: torch.device | None = None
+) -> dict[str, float]:
+    """Median wall seconds of every function over ``rounds`` rounds, after ``warm_up`` untimed ones. A CUDA ``device`` is
+    synchronised before and after every call."""
+    taken: dict[str, list[float]] = {name: [] for name in work}
+    for number in range(warm_up + rounds):
+        for name, function in work.items():
+            synchronise(device)
+            begin = time.perf_counter()
+            function()
+            synchronise(device)
+            if number >= warm_up:
+                taken[name].append(time.perf_counter() - begin)
+    return {name: median(seconds) for name, seconds in taken.items()}
+
+
+def machine_of(device: torch.device) -> dict[str, Any]:
+    """Hardware and libraries; ``load``: the machine's load average before the benchmark."""
+    processor = platform.processor()
+    if sys.platform.startswith("linux"):
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+            processor = next(names, processor)
+    return {
+        "device": device.type,
+        "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def synchronise(device: torch.device | None) -> None:
+    """Wait for all that a CUDA device was asked to do."""
+    if device is not None and device.type == "cuda":
+        torch.cuda.synchronize(device)
+
 
 PICTURE = "motorcycle"
 Work = dict[str, Callable[[], Any]]
@@ -90,16 +140,16 @@ class BenchFixture:
         """The picture with a new key at every call, so that the engine has no cached result for it."""
         return replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
 
-    @cached_property
-    def view_pixels(self) -> torch.Tensor:
-        return self.cut_views()
-
     def cut_views(self) -> torch.Tensor:
         """Views of the square (N, 3, side, side)."""
         pixels = torch.from_numpy(self.picture.pixels).to(self.backbone.device).permute(2, 0, 1).float() / 255
         drawn = make_views(pixels, self.settings, self.backbone.side).pixels
         assert drawn is not None
         return drawn
+
+    @cached_property
+    def view_pixels(self) -> torch.Tensor:
+        return self.cut_views()
 
     def encode(self) -> torch.Tensor:
         """Features of the views (N, D)."""
@@ -144,8 +194,7 @@ def method_stages(scene: BenchFixture) -> Work:
     encoded, prompts = scene.encoded_views, scene.class_prompts
     arrays = (encoded.features, prompts.features, prompts.weight, area_fractions(encoded.views.boxes))
     x, z, weight, shown = (torch.from_numpy(array).to(device) for array in arrays)
-    zbar = method.text_mean(z, weight)
-    confidence = method.assess(x, z, weight, tau, s)
+    zbar, confidence = method.text_mean(z, weight), method.assess(x, z, weight, tau, s)
     a = method.view_weight(x, confidence, s.view_weight, shown)
     options = method.transport_options(s)
     align = partial(method.align, memory.features, memory.count, zbar, s.completion)
@@ -183,10 +232,8 @@ def attack_step(scene: BenchFixture) -> Callable[[], Any]:
 
 
 def algorithm1_reading(scene: BenchFixture) -> Callable[[], Any]:
-    """The reference implementation with the same settings, picture and full cache.
-
-    Its rotation comes from an SVD: another exact solution of the same problem.
-    """
+    """The reference implementation with the same settings, picture and full cache. Its rotation comes from an SVD: another
+    exact solution of the same problem."""
     reference = ReferenceRita(scene.backbone, scene.names, scene.settings.replace(completion="svd"))
     cache = scene.cache
     items = [[CacheItem(f, float(h), 0, 0) for f, h in zip(fs, hs)] for fs, hs in zip(cache.features, cache.entropy)]

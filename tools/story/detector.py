@@ -1,8 +1,5 @@
-"""Does a picture look attacked? Writes ``assets/measured/detector.csv``.
-
-An attack on the whole picture moves its feature away from the weighted mean of its crops' (the offset). The threshold is the
-lowest offset of a clean picture with at most 5 % false alarms. ``python -m tools.story.detector --data-root DATA``.
-"""
+"""Does a picture look attacked? Writes ``assets/measured/detector.csv``. An attack on the whole picture moves its feature away from the weighted mean of its crops' (the offset). The threshold is the
+lowest offset of a clean picture with at most 5 % false alarms. ``python -m tools.story.detector --data-root DATA``."""
 
 import argparse
 from collections.abc import Iterator

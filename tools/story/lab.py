@@ -1,7 +1,5 @@
-"""Measure what the Lab shows when it is opened: ``python -m tools.story.lab streams|clouds|arena``.
-
-``streams`` and ``clouds`` take ``--data-root DIR`` with DTD and Caltech101; a part that is missing there is left as it is.
-"""
+"""Measure what the Lab shows when it is opened: ``python -m tools.story.lab streams|clouds|arena``. ``streams`` and ``clouds``
+take ``--data-root DIR`` with DTD and Caltech101; a part that is missing there is left as it is."""
 
 import argparse
 import shutil
@@ -59,9 +57,8 @@ def measure_cloud(engine: Engine, dataset: str, root: Path | None) -> PlacedClou
         features_of(features_data(x), x.shape)  # as half precision holds them, of unit length again
         for x in (cloud.clean, cloud.attacked, cloud.views)
     )
-    cloud = replace(cloud, clean=clean, attacked=attacked, views=views)
-    if dataset != evaluation_page.TEXTURES:  # no photograph of a dataset comes with this project
-        cloud = replace(cloud, thumbs=None)
+    drawn = dataset == evaluation_page.TEXTURES  # no photograph of a dataset comes with this project
+    cloud = replace(cloud, clean=clean, attacked=attacked, views=views, thumbs=cloud.thumbs if drawn else None)
     placed = analysis.placed_cloud(cloud, engine.kl_to_one_hot)
     umap = analysis.umap(analysis.centre_by_kind(placed.points), NEIGHBOURS, placed.points.picture)
     return replace(
@@ -77,8 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.story.lab", description=__doc__)
     parser.add_argument("part", choices=("streams", "clouds", "arena"))
     parser.add_argument("--data-root", metavar="DIR", type=Path, default=data_folder())
-    asked = parser.parse_args()
-    engine = Engine(EMBEDDED)
+    asked, engine = parser.parse_args(), Engine(EMBEDDED)
     if asked.part == "arena":  # every defence against every attacker on the worked example, on both embedded towers
         _, run = example.stored()
         steps = arena.arena_steps([engine, Engine(arena.TOWERS[1])], run, compared())

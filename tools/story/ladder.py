@@ -2,8 +2,7 @@
 it right.
 
 ``python -m tools.story.ladder RUNS``: RUNS holds CLIP, Ensemble, ``ensemble_area`` and RITA without its memory and with it,
-of the same pictures under one attack; docs/results.md has the command.
-"""
+of the same pictures under one attack; docs/results.md has the command."""
 
 import argparse
 from pathlib import Path
@@ -13,14 +12,12 @@ from rita_demo.evaluation.frames import read
 from rita_demo.evaluation.report.paired import ATTACKED
 from rita_demo.records.measurement import LADDER, LadderRow
 
-OF = {("rita", "stream"): "memory"}
-
 
 def ladder(runs: Path) -> list[LadderRow]:
     """The pictures that every part answered, in the order of the runs."""
     rows = read(runs)
     rows = rows[rows["fault"].isna()]
-    parts = [OF.get(both, both[0]) for both in zip(rows["method"], rows["protocol"])]
+    parts = ["memory" if both == ("rita", "stream") else both[0] for both in zip(rows["method"], rows["protocol"])]
     key = ["dataset", *ATTACKED]
     table = rows.assign(part=parts, right=rows["right"].astype(int)).pivot_table(
         "right", key, "part", "last", sort=False

@@ -1,14 +1,13 @@
 """Print the lecture's plan, slide by slide: ``python -m tools.story.lecture``. What is said stands in docs/teaching.md."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from itertools import accumulate
 
 from rita_demo.ui.story.notes import clock, lecture
 
 
-def main(args: Sequence[str]) -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """A row for each slide: how long it takes, when it ends, what is done."""
     argparse.ArgumentParser(prog="python -m tools.story.lecture", description=__doc__).parse_args(args)
     ends = accumulate(note.seconds for note in lecture())
@@ -18,4 +17,4 @@ def main(args: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

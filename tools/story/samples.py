@@ -1,11 +1,7 @@
-"""Measure every sample: ``python -m tools.story.samples`` writes the table of outcomes, the worked example and its
-checks.
-
-The page shows beside each sample whether RITA recovers, and opens with the worked example; tests measure both again.
-"""
+"""Measure every sample: ``python -m tools.story.samples`` writes the table of outcomes, the worked example and its checks. The
+page shows beside each sample whether RITA recovers, and opens with the worked example; tests measure both again."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from rita_demo.data import samples, shipped_results
@@ -39,7 +35,7 @@ def measure_sample(engine: Engine, key: str) -> SampleOutcome:
     )
 
 
-def main(args: Sequence[str]) -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Measure all samples that are here with the embedded model, print and store them, choose and check the worked
     example."""
     argparse.ArgumentParser(prog="python -m tools.story.samples", description=__doc__).parse_args(args)
@@ -56,4 +52,4 @@ def main(args: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

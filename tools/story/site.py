@@ -1,11 +1,8 @@
 """The Story without a server: ``python -m tools.story.site`` (``make site``) runs six samples with the embedded model and
-writes ``site/``, a page for each and what they share. They open from a folder, a memory stick or any web space.
-
-It stands with the tools, as a teacher who makes a site has a checkout; the installed program has ``explain --html``.
-"""
+writes ``site/``, a page for each and what they share. They open from a folder, a memory stick or any web space. It stands with the
+tools, as a teacher who makes a site has a checkout; the installed program has ``explain --html``."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,7 +49,7 @@ def write_site(engine: Engine, folder: Path, keys: Sequence[str] = PICTURES) -> 
         (folder / address).write_text(page, encoding="utf-8")
 
 
-def main(args: Sequence[str]) -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Write the site."""
     parser = argparse.ArgumentParser(prog="python -m tools.story.site", description=__doc__)
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("site"), help="default: site")
@@ -63,4 +60,4 @@ def main(args: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,8 +1,5 @@
-"""Labelled pictures of DTD's 47 texture words (Cimpoi et al. 2014), drawn from a seed: no download, no licence.
-
-``draw("knitted", 7)`` is always the same picture. A drawing is a function ``(rng, size) -> Surface`` that has the name
-of its class; light, lens and sensor are the same for all classes.
-"""
+"""Labelled pictures of DTD's 47 texture words (Cimpoi et al. 2014), drawn from a seed: no download, no licence. A drawing is
+a function ``(rng, size) -> Surface`` that has the name of its class; light, lens and sensor are the same for all classes."""
 
 import zlib
 from collections.abc import Callable
@@ -14,10 +11,9 @@ from numpy.typing import NDArray
 from tools.textures import bands, cloth, dots, flow, relief, worn_surfaces
 from tools.textures.rendering import Surface, shade, simulate_camera
 
-_MODULES = (bands, cloth, dots, flow, relief, worn_surfaces)
 _DRAWINGS: dict[str, Callable[[Generator, int], Surface]] = {
     name.replace("_", "-"): function
-    for module in _MODULES
+    for module in (bands, cloth, dots, flow, relief, worn_surfaces)
     for name, function in vars(module).items()
     if not name.startswith("_") and getattr(function, "__module__", "") == module.__name__
 }

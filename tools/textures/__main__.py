@@ -3,13 +3,11 @@
 A folder per class below a folder per split, read as anybody's folder is; a picture is called by its seed. It is the square
 that the embedded model sees, so that its numbers are those of the picture as it is drawn; the samples are as large as they are
 drawn. PNG keeps every pixel of what a stored or printed number is of: the first 100 of each split, the stored cloud and the
-samples. The others are JPEG, so that all are small together.
-"""
+samples. The others are JPEG, so that all are small together."""
 
 import argparse
-import io
 import shutil
-from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from PIL import Image
@@ -25,8 +23,6 @@ PER_CLASS = {"val": 10, "test": 3}
 MEASURED = 100  # pictures of a split that docs/results.md has numbers of: --limit 100
 SIDE = 128  # the embedded model's
 QUALITY = 85  # of JPEG
-
-
 #: Class and seed of the samples that are drawn.
 DRAWN_SAMPLES = frozenset(one.file.removesuffix(".png") for one in SAMPLES.values() if not one.place[0])
 
@@ -41,32 +37,22 @@ def exact_pictures() -> frozenset[str]:
     return frozenset(found)
 
 
-def files() -> Iterator[tuple[str, bytes]]:
-    """(path below the folder, content) of every picture."""
-    exact = exact_pictures()
-    for split, count in PER_CLASS.items():
-        for name in textures.CLASSES:
-            for seed in textures.SEEDS[split][:count]:
-                picture, buffer, pixels = f"{name}/{seed}", io.BytesIO(), textures.draw(name, seed)
-                if picture not in DRAWN_SAMPLES:
-                    pixels = open_picture(pixels, square="model", side=SIDE).pixels
-                kind, end = ("PNG", "png") if picture in exact else ("JPEG", "jpg")
-                Image.fromarray(pixels).save(buffer, kind, quality=QUALITY, optimize=True)
-                yield f"{split}/{picture}.{end}", buffer.getvalue()
-
-
 def main() -> None:
     """Write all pictures, in the place of those that are there."""
     parser = argparse.ArgumentParser(prog="python -m tools.textures", description=__doc__)
     parser.add_argument("--out", metavar="DIR", type=Path, default=ASSETS / "textures", help="default: assets/textures")
-    out, size = parser.parse_args().out, 0
-    made = list(files())
+    out, exact, sizes = parser.parse_args().out, exact_pictures(), []
     shutil.rmtree(out, ignore_errors=True)
-    for name, data in made:
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_bytes(data)
-        size += len(data)
-    print(f"{out}: {len(made)} pictures, {size / 1e6:.2f} MB")
+    for split, name in product(PER_CLASS, textures.CLASSES):
+        (out / split / name).mkdir(parents=True)
+        for seed in textures.SEEDS[split][: PER_CLASS[split]]:
+            picture, pixels = f"{name}/{seed}", textures.draw(name, seed)
+            if picture not in DRAWN_SAMPLES:
+                pixels = open_picture(pixels, square="model", side=SIDE).pixels
+            file = out / split / f"{picture}.{'png' if picture in exact else 'jpg'}"
+            Image.fromarray(pixels).save(file, quality=QUALITY, optimize=True)
+            sizes.append(file.stat().st_size)
+    print(f"{out}: {len(sizes)} pictures, {sum(sizes) / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ def banded(rng: Generator, size: int) -> Surface:
     count = int(rng.integers(2, 9))
     on = base_material(rng, size, "cloth", "cloth", "paper", "wall", "plastic", turn=rotation_limit(rng))
     across = on.u if rng.random() < 0.5 else on.v
-    widths = rng.uniform(0.4, 1.6, count)
-    repeats = rng.uniform(6, 26) / count
+    widths, repeats = rng.uniform(0.4, 1.6, count), rng.uniform(6, 26) / count
     table = band_table(rng, dye_colours(rng, count), widths, soft=int(3 + repeats * 1.5))
     return on.print_colour(lookup(table, across * repeats))
 
@@ -43,8 +42,7 @@ def zigzagged(rng: Generator, size: int) -> Surface:
     """Chevron bands that turn sharply up and down."""
     on = base_material(rng, size, "cloth", "cloth", "paper", "wall", turn=rotation_limit(rng))
     columns = rng.uniform(3.5, 9)
-    rows = columns * rng.uniform(0.7, 1.6)
-    count = int(rng.choice([2, 2, 3, 4, 6]))
+    rows, count = columns * rng.uniform(0.7, 1.6), int(rng.choice([2, 2, 3, 4, 6]))
     peak = wave(on.u * columns) * rng.uniform(0.6, 1.2)
     table = band_table(rng, dye_colours(rng, count), rng.uniform(0.7, 1.3, count), soft=12)
     colour = lookup(table, (on.v * rows + peak + rng.uniform(0, 0.1) * smooth(rng, size, 12)) / count)
@@ -131,8 +129,7 @@ def pleated(rng: Generator, size: int) -> Surface:
     else:
         position = (u + rng.uniform(0, 0.03) * smooth(rng, size, 2.5) * (1 + 2 * v)) * rng.uniform(6, 14)
     position = position + 0.12 * smooth(rng, size, 6) + 50
-    within = position - np.floor(position)
-    turn_at = rng.uniform(0.72, 0.92)
+    within, turn_at = position - np.floor(position), rng.uniform(0.72, 0.92)
     ridge = np.minimum(within / turn_at, (1 - within) / (1 - turn_at))
     base = material(rng, "cloth", "cloth", "paper", "wool")
     each = scatter(rng, position, np.zeros_like(position)).pick(rng, 0.93, 1.05)

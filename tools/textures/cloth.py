@@ -18,10 +18,8 @@ def braided(rng: Generator, size: int) -> Surface:
     u, v = plane_coordinates(rng, size, tilt=0.35, turn=rotation_limit(rng), warp=0.02)
     columns = rng.uniform(1.2, 4.5)
     column = np.floor(u * columns)
-    x = (u * columns - column) * 2 - 1
-    pace = rng.uniform(0.5, 0.85)
-    along = v * columns * pace + 0.31 * column
-    plain = material(rng, kind)
+    x, pace = (u * columns - column) * 2 - 1, rng.uniform(0.5, 0.85)
+    along, plain = v * columns * pace + 0.31 * column, material(rng, kind)
     strands = dye_colours(rng, 3) if rng.random() < 0.25 else shades(rng, plain, 3, 0.12)
     colour = apply_tone(material(rng, "dark"), np.ones_like(u))
     height = np.full_like(u, -0.5)
@@ -49,12 +47,10 @@ def knitted(rng: Generator, size: int) -> Surface:
     x = (u - column) * 2 - 1
     t = v * rng.uniform(1.0, 1.4) - rng.uniform(0.5, 0.9) * np.abs(x)
     row = np.floor(t)
-    lobe = t - row
-    half = np.abs(np.abs(x) - 0.48) / 0.52
+    lobe, half = t - row, np.abs(np.abs(x) - 0.48) / 0.52
     profile = np.sqrt(np.maximum(4 * lobe * (1 - lobe), 0)) * np.sqrt(np.maximum(1 - half**2.5, 0))
     twist = np.sin((lobe * 2 + np.abs(x)) * (2 * math.pi * 2.2))
-    fuzz = fractal(rng, size, 60, 1.6)
-    colours = dye_colours(rng, 3)
+    fuzz, colours = fractal(rng, size, 60, 1.6), dye_colours(rng, 3)
     colours[0] = material(rng, "wool", "cloth")
     kind = rng.random()
     if kind < 0.25:  # stripes of rows
@@ -74,9 +70,7 @@ def knitted(rng: Generator, size: int) -> Surface:
 
 def _over_under(u: Array, v: Array, thick: float, period: int = 2) -> tuple[Array, NDArray[np.bool_], Array, Array]:
     """Two families of strands on unit squares: height, whether the u-strand is on top, cover, position across a strand.
-
-    ``thick``: half width of a strand (0.5 leaves no gap). ``period``: the u-strand is above in one of so many squares.
-    """
+    ``thick``: half width of a strand (0.5 leaves no gap). ``period``: the u-strand is above in one of so many squares."""
     fu, fv = u - np.floor(u) - 0.5, v - np.floor(v) - 0.5
     hump_u, hump_v = np.cos(fu * math.pi), np.cos(fv * math.pi)
     lane_u, lane_v = np.abs(fv) / thick, np.abs(fu) / thick  # across the strand along u / along v
@@ -186,8 +180,7 @@ def gauzy(rng: Generator, size: int) -> Surface:
     base = np.clip(material(rng, "paper", "paper", "sky", "cloth", "icing") * 0.55 + 0.4, 0, 1)
     colour = blurred_background(rng, size, 3, "sky", "leaf", "stone", "wood", "dark") * 0.8 + 0.06
     u, v = plane_coordinates(rng, size, tilt=0.15, turn=0.7, centred=True)
-    relief = np.zeros_like(u)
-    fine = rng.uniform(45, 70)
+    relief, fine = np.zeros_like(u), rng.uniform(45, 70)
     for k in range(3):
         flare = u * (1 + rng.uniform(-0.5, 0.5) * v) + 0.06 * smooth(rng, size, 1.5)
         folds = 1.2 * noise_1d(rng, flare * rng.uniform(0.05, 0.09) + 0.3 * k, 0.0)
@@ -208,8 +201,7 @@ def frilly(rng: Generator, size: int) -> Surface:
     tiers = int(rng.integers(3, 7))
     base = material(rng, "cloth", "icing", "paper", "cloth", "leaf")
     edge = np.clip(base * rng.uniform(0.7, 1.35), 0, 1)
-    colour = apply_tone(base * 0.45, np.ones_like(u))
-    height = np.zeros_like(u)
+    colour, height = apply_tone(base * 0.45, np.ones_like(u)), np.zeros_like(u)
     cloth = fractal(rng, size, 30, 2.0)
     for k in range(tiers):  # from the lowest tier, which lies behind, to the top one
         hem = 0.62 - (k + 0.25) * 1.2 / tiers + 0.03 * smooth(rng, size, 2)
@@ -218,8 +210,7 @@ def frilly(rng: Generator, size: int) -> Surface:
         reach = hem + 0.14 / tiers * ripple - v
         down = np.clip(1 - reach / (1.5 / tiers), 0, 1)
         fold = np.sin(phase * (2 * math.pi) + 2.2 * down) * (0.25 + down)
-        inside = step(reach, 2.5 / size)
-        border = np.exp(-np.maximum(reach, 0) * 45)
+        inside, border = step(reach, 2.5 / size), np.exp(-np.maximum(reach, 0) * 45)
         tier = mix(apply_tone(base, 0.82 + 0.2 * down + 0.05 * cloth + 0.1 * fold), edge, border * 0.8)
         colour = mix(colour, tier, inside)
         height = height * (1 - inside) + inside * (5 * fold + 9 * down + 3 * k + 2 * border)
@@ -230,8 +221,7 @@ def waffled(rng: Generator, size: int) -> Surface:
     """Square pockets between raised ridges: waffles, cones, towels."""
     u, v, count = cell_coordinates(rng, size, 4, 9, tilt=0.6, warp=0.008)
     food = rng.random() < 0.7
-    ridge_width = rng.uniform(0.3, 0.55)
-    ridge = np.maximum(wave(u + 0.5), wave(v + 0.5))
+    ridge_width, ridge = rng.uniform(0.3, 0.55), np.maximum(wave(u + 0.5), wave(v + 0.5))
     ridge = step(ridge - (1 - ridge_width * 0.5), rng.uniform(0.15, 0.35))
     rough = fractal(rng, size, 25, 2.2)
     base = material(rng, "baked") if food else material(rng, "paper", "cloth", "wool")

@@ -86,6 +86,5 @@ def band_table(rng: Generator, colours: Array, widths: Array, soft: int = 5) -> 
     ends = np.cumsum(widths) / np.sum(widths)
     table = colours[np.searchsorted(ends, (np.arange(2048) + 0.5) / 2048) % len(colours)]
     around = np.concatenate([table[-soft:], table, table[:soft]])
-    sums = np.cumsum(np.concatenate([np.zeros((1, 3)), around]), axis=0)
-    wide = 2 * soft + 1
+    sums, wide = np.cumsum(np.concatenate([np.zeros((1, 3)), around]), axis=0), 2 * soft + 1
     return ((sums[wide:] - sums[:-wide]) / wide).astype(np.float32)

@@ -48,8 +48,7 @@ def flecked(rng: Generator, size: int) -> Surface:
     """Small irregular chips of other colours in stone, wool or paper."""
     kind = ("stone", "wool", "paper", "leaf", "cloth")[int(rng.integers(5))]
     u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.01)
-    rough = fractal(rng, size, 40, 1.9)
-    base = material(rng, kind)
+    rough, base = fractal(rng, size, 40, 1.9), material(rng, kind)
     colour = apply_tone(base, 1 + 0.07 * rough)
     for count in (rng.uniform(9, 14), rng.uniform(16, 24), rng.uniform(28, 40)):
         flecks = random_grid(rng, u, v, count, 0.6)
@@ -66,8 +65,7 @@ def flecked(rng: Generator, size: int) -> Surface:
 def freckled(rng: Generator, size: int) -> Surface:
     """Skin with soft brown spots of all sizes, denser here and there, over a rounded form."""
     u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.02)
-    base = material(rng, "skin")
-    flush = np.clip(smooth(rng, size, 3) * 0.3, 0, 0.5)
+    base, flush = material(rng, "skin"), np.clip(smooth(rng, size, 3) * 0.3, 0, 0.5)
     colour = mix(apply_tone(base, 1 + 0.03 * fractal(rng, size, 50, 1.8)), base * rgb(0.95, 0.7, 0.66), flush)
     spot = base * rgb(0.68, 0.48, 0.36) * rng.uniform(0.75, 1.1)
     density = np.clip(0.6 + 0.5 * smooth(rng, size, 3), 0.1, 1)
@@ -76,8 +74,7 @@ def freckled(rng: Generator, size: int) -> Surface:
         spots = random_grid(rng, u, v, count, 0.75)
         radius = spots.pick(rng, -0.06, 0.3) * density + ragged
         colour = mix(colour, spot, np.clip((1 - step(spots.first - radius, 0.22)) * spots.pick(rng, 0.3, 0.95), 0, 1))
-    pores = grain(rng, size)
-    form = rng.uniform(14, 32) * smooth(rng, size, 1.6)
+    pores, form = grain(rng, size), rng.uniform(14, 32) * smooth(rng, size, 1.6)
     return Surface(colour, form + 0.12 * pores, 0.12, occlusion=0.2, ambient=0.5)
 
 
@@ -121,8 +118,7 @@ def studded(rng: Generator, size: int) -> Surface:
         setting = np.maximum(1 - reach, 0) * 1.7
     else:
         setting = dome(reach * reach) * rng.uniform(0.7, 1.1)
-    there = 1 - step(reach - 1, 0.12)
-    skin = fractal(rng, size, 45, 1.8)
+    there, skin = 1 - step(reach - 1, 0.12), fractal(rng, size, 45, 1.8)
     ground = apply_tone(material(rng, "leather", "leather", "leather", "wood", "cloth"), 1 + 0.07 * skin)
     colour = mix(ground, material(rng, "metal", "metal", "brass"), there)
     height = 0.35 * skin * (1 - there) + setting * (radius * 224 / count * 0.75) + 4 * smooth(rng, size, 1.5)
@@ -137,8 +133,7 @@ def perforated(rng: Generator, size: int) -> Surface:
         u = u + 0.5 * np.floor(v)
     holes = scatter(rng, u, v, 0.0)
     y = holes.dy / (1 if rng.random() < 0.7 else 0.6)
-    reach = np.sqrt(holes.dx**2 + y * y)
-    radius = rng.uniform(0.2, 0.36)
+    reach, radius = np.sqrt(holes.dx**2 + y * y), rng.uniform(0.2, 0.36)
     hole = 1 - step(reach - radius, 2 * count / size)
     kind = ("metal", "metal", "metal", "leather", "paper", "cloth")[int(rng.integers(6))]
     brushed = streaks(rng, size, 60, 2, rng.uniform(0, 3)) if kind == "metal" else grain(rng, size)
@@ -152,8 +147,7 @@ def perforated(rng: Generator, size: int) -> Surface:
 def paisley(rng: Generator, size: int) -> Surface:
     """Bent teardrops with nested outlines and petals, and small flowers between them."""
     on = base_material(rng, size, "cloth", "cloth", "cloth", "paper")
-    colours = dye_colours(rng, 5)
-    count = rng.uniform(2.2, 4.2)
+    colours, count = dye_colours(rng, 5), rng.uniform(2.2, 4.2)
     buds, soft = random_grid(rng, on.u, on.v, count * 3, 0.3), 8 * (count * 3) / size
     reach = buds.first / (0.26 + 0.09 * np.cos(5 * np.arctan2(buds.dy, buds.dx)))  # flowers of five petals
     colour = mix(colours[0], colours[2], 1 - step(reach - 1, soft))

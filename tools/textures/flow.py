@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tools.textures.colours import apply_tone, band_table, dye_colours, material, mix, rgb, shades
-from tools.textures.noise import Array, fractal, grain, lookup, noise_1d, rotate, smooth, step, streaks
+from tools.textures.noise import fractal, grain, lookup, noise_1d, rotate, smooth, step, streaks
 from tools.textures.rendering import Surface
 from tools.textures.viewpoint import base_material, blurred_background, plane_coordinates
 
@@ -17,8 +17,7 @@ _LIQUIDS = ((0.62, 0.42, 0.22), (0.6, 0.2, 0.25), (0.45, 0.4, 0.32), (0.7, 0.58,
 def blotchy(rng: Generator, size: int) -> Surface:
     """Irregular patches of one or two other tones with soft, ragged edges."""
     kind = ("stone", "skin", "leaf", "metal", "paper", "earth", "fruit")[int(rng.integers(7))]
-    base = material(rng, kind)
-    rough = fractal(rng, size, 25, 2.0)
+    base, rough = material(rng, kind), fractal(rng, size, 25, 2.0)
     colour = apply_tone(base, 1 + 0.06 * rough + 0.05 * smooth(rng, size, 3))
     scale = rng.uniform(2, 5)
     for k in range(int(rng.integers(2, 4))):
@@ -39,8 +38,14 @@ def marbled(rng: Generator, size: int) -> Surface:
     angle = rng.uniform(0, math.pi)
     flow = streaks(rng, size, rng.uniform(2.5, 5), rng.uniform(1, 2), angle, 3.4)
     fold = fractal(rng, size, 2.0, 3.0)
-    if rng.random() < 0.45:
-        return _marbled_paper(rng, flow, fold)
+    if rng.random() < 0.45:  # paper: floating inks, combed or drawn with a stylus
+        u, v = plane_coordinates(rng, size, tilt=0.2)
+        colours = dye_colours(rng, int(rng.integers(3, 7)))
+        table = band_table(rng, colours[rng.integers(0, len(colours), 24)], rng.gamma(1.5, 1, 24) + 0.1, soft=9)
+        comb = 0.05 * np.abs(np.sin(v * rng.uniform(14, 30) + fold)) if rng.random() < 0.5 else 0
+        position = u * rng.uniform(0.2, 0.5) + 0.13 * flow + 0.1 * fold + comb
+        colour = lookup(table, position.astype("f4"))
+        return Surface(apply_tone(colour, 1 + 0.03 * grain(rng, size)), 1.5 * smooth(rng, size, 2), 0.1)
     base = material(rng, "paper", "stone", "leaf", "skin", "dark", "fruit", "paper")
     vein = np.clip(base * 0.3 if base.mean() > 0.5 else base * 0.4 + 0.6, 0, 1)
     colour = mix(base, (base + vein) / 2, np.clip(0.5 + 0.3 * flow + 0.15 * fold, 0, 1) * 0.6)
@@ -49,18 +54,6 @@ def marbled(rng: Generator, size: int) -> Surface:
         bent = streaks(rng, size, scale, scale * 0.4, angle + rng.normal(0, 0.3), 2.4)
         colour = mix(colour, vein, np.exp(-np.abs(bent + 0.5 * flow) * sharp) * strength)
     return Surface(colour, 2 * smooth(rng, size, 1.5), rng.uniform(0.1, 0.5))
-
-
-def _marbled_paper(rng: Generator, flow: Array, fold: Array) -> Surface:
-    """Floating inks, combed or drawn with a stylus."""
-    size = flow.shape[0]
-    u, v = plane_coordinates(rng, size, tilt=0.2)
-    colours = dye_colours(rng, int(rng.integers(3, 7)))
-    table = band_table(rng, colours[rng.integers(0, len(colours), 24)], rng.gamma(1.5, 1, 24) + 0.1, soft=9)
-    comb = 0.05 * np.abs(np.sin(v * rng.uniform(14, 30) + fold)) if rng.random() < 0.5 else 0
-    position = u * rng.uniform(0.2, 0.5) + 0.13 * flow + 0.1 * fold + comb
-    colour = lookup(table, position.astype("f4"))
-    return Surface(apply_tone(colour, 1 + 0.03 * grain(rng, size)), 1.5 * smooth(rng, size, 2), 0.1)
 
 
 def swirly(rng: Generator, size: int) -> Surface:
@@ -96,8 +89,7 @@ def spiralled(rng: Generator, size: int) -> Surface:
     turns = outward + angle * arms + 20
     within = turns - np.floor(turns)
     tube = np.sqrt(np.maximum(4 * within * (1 - within), 0))
-    wide = (reach / 1.6 if log else 0.07) * 90
-    kind = rng.random()
+    wide, kind = (reach / 1.6 if log else 0.07) * 90, rng.random()
     rough = fractal(rng, size, 16, 2.2)
     if kind < 0.35:  # shell: growth lines across the tube
         base = material(rng, "earth", "skin", "paper", "stone", "wood")
@@ -122,8 +114,7 @@ def smeared(rng: Generator, size: int) -> Surface:
     if rng.random() < 0.5:  # a curved stroke
         v = v + rng.normal(0, 0.5) * (u - float(u.mean())) ** 2
     bristles = noise_1d(rng, v * 0.16, 0.6) + 0.7 * noise_1d(rng, v * 0.33 + 0.2, 0.8)
-    start = fractal(rng, size, 1.8, 2.6) + 0.45 * bristles
-    count = int(rng.integers(2, 6))
+    start, count = fractal(rng, size, 1.8, 2.6) + 0.45 * bristles, int(rng.integers(2, 6))
     colours = dye_colours(rng, count)
     ground = material(rng, "paper", "paper", "stone", "wood", "sky")
     band = 0.5 + 0.16 * (noise_1d(rng, v * 0.13, 0) * 2.2 + start)
@@ -139,8 +130,7 @@ def stained(rng: Generator, size: int) -> Surface:
     ground = material(rng, "paper", "paper", "stone", "cloth", "wood")
     if ground.mean() < 0.45:
         ground = ground * 0.5 + 0.4
-    colour = np.broadcast_to(ground, (size, size, 3))
-    ragged = fractal(rng, size, 6, 2.5)
+    colour, ragged = np.broadcast_to(ground, (size, size, 3)), fractal(rng, size, 6, 2.5)
     liquid = rgb(*_LIQUIDS[int(rng.integers(len(_LIQUIDS)))])
     axis = np.linspace(-0.5, 0.5, size, dtype=np.float32)
     for _ in range(int(rng.integers(2, 6))):
@@ -186,8 +176,7 @@ def cobwebbed(rng: Generator, size: int) -> Surface:
     """Silk: spokes from a centre joined by sagging rings of thin bright thread, torn in places."""
     colour = blurred_background(rng, size, 4, "dark", "dark", "leaf", "sky", "stone", "wood")
     colour = colour * (0.75 if rng.random() < 0.7 else 0.4)
-    web = np.zeros((size, size), np.float32)
-    torn = smooth(rng, size, 3)
+    web, torn = np.zeros((size, size), np.float32), smooth(rng, size, 3)
     for k in range(int(rng.integers(1, 3))):
         u, v = plane_coordinates(rng, size, tilt=0.5, warp=0.012, centred=True)
         away = 0.6 if k else 0.25
@@ -195,15 +184,13 @@ def cobwebbed(rng: Generator, size: int) -> Surface:
         reach, angle = np.hypot(u, v) + 1e-4, np.arctan2(v, u)
         spokes = int(rng.integers(14, 28))
         sector = angle * (spokes / (2 * math.pi)) + 0.25 * np.sin(angle * 3 + k) + 64
-        within = sector - np.floor(sector)
-        thin = rng.uniform(0.0022, 0.0042)
+        within, thin = sector - np.floor(sector), rng.uniform(0.0022, 0.0042)
         to_spoke = np.minimum(within, 1 - within) * reach * (2 * math.pi / spokes)
         sag = 1 + rng.uniform(0.08, 0.22) * 4 * within * (1 - within)
         offset = rng.uniform(0, 0.5, 128).astype("f4").take(np.floor(sector).astype(int) % 128)
         rings = rng.uniform(14, 26)
         turn = reach * sag * rings + offset
-        to_ring = np.abs(turn - np.round(turn)) / rings
-        soft = 1.6 / size
+        to_ring, soft = np.abs(turn - np.round(turn)) / rings, 1.6 / size
         ring = (1 - step(to_ring - thin * 0.7, soft)) * (reach > 0.03) * (torn > -0.8)
         drops = 0.65 + 0.35 * noise_1d(rng, within * 0.3 + offset * 5, 1)
         web = np.maximum(web, np.maximum(1 - step(to_spoke - thin, soft), 0.85 * ring * drops))
@@ -212,8 +199,7 @@ def cobwebbed(rng: Generator, size: int) -> Surface:
 
 def fibrous(rng: Generator, size: int) -> Surface:
     """Long thin strands lying side by side: husk, muscle, splintered wood, rope ends."""
-    angle = rng.uniform(0, math.pi)
-    relief = np.zeros((size, size), np.float32)
+    angle, relief = rng.uniform(0, math.pi), np.zeros((size, size), np.float32)
     for k in range(3):
         bend = angle + rng.normal(0, 0.12 + 0.08 * k)
         strands = streaks(rng, size, rng.uniform(20, 45), rng.uniform(0.8, 2.5), bend, 1.6)

@@ -73,8 +73,7 @@ def noise_1d(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
     table = np.convolve(np.tile(table, 3), np.full(soft, 1 / math.sqrt(soft), np.float32), "same")[512:1024]
     place = position * np.float32(512)
     below = np.floor(place)
-    index = below.astype(np.int32) & 511
-    rise = np.roll(table, -1) - table
+    index, rise = below.astype(np.int32) & 511, np.roll(table, -1) - table
     return table.take(index) + rise.take(index) * (place - below)
 
 
@@ -135,10 +134,8 @@ def cell_key(column: NDArray[np.int32], row: NDArray[np.int32]) -> NDArray[np.in
 
 
 def scatter(rng: Generator, u: Array, v: Array, jitter: float = 0.4) -> Cells:
-    """One point per unit square, at most jitter/2 from its middle. The cell of a pixel is its square.
-
-    ``second`` is zero. Shapes of radius up to 0.5 - jitter/2 stay inside their square.
-    """
+    """One point per unit square, at most jitter/2 from its middle. The cell of a pixel is its square; ``second`` is zero.
+    Shapes of radius up to 0.5 - jitter/2 stay inside their square."""
     left, top = np.floor(u), np.floor(v)
     key = cell_key(left.astype(np.int32), top.astype(np.int32))
     shift = rng.uniform(0.5 - jitter / 2, 0.5 + jitter / 2, (2, _TABLE**2)).astype(np.float32)

@@ -14,20 +14,26 @@ from tools.textures.viewpoint import blurred_background, cell_coordinates, plane
 def bubbly(rng: Generator, size: int) -> Surface:
     """Foam, soap bubbles or gas in a drink: thin rims and points of light."""
     u, v = plane_coordinates(rng, size, tilt=0.4, turn=0.3, warp=0.02)
-    if rng.random() < 0.35:
-        return _foam(rng, u, v)
+    if rng.random() < 0.35:  # foam: crowded round cells of two sizes, each with a shining dome
+        base = material(rng, "paper", "brass", "sky", "icing", "leaf", "stone")
+        count = rng.uniform(4, 9)
+        large, tiny = (voronoi(rng, u * count, v * count, 0.95), voronoi(rng, u * count * 3, v * count * 3))
+        in_large = large.pick(rng) < rng.uniform(0.45, 0.95)
+        x, y = np.where(in_large, large.dx, tiny.dx), np.where(in_large, large.dy, tiny.dy)
+        wall = np.where(in_large, large.second - large.first, (tiny.second - tiny.first) * 0.6)
+        glint = np.exp(-((x + 0.16) ** 2 + (y + 0.2) ** 2) * 130)
+        tone = 0.6 + 0.35 * y + 0.5 * np.exp(-wall * 9) * (1 - y)
+        colour = mix(apply_tone(base, np.clip(tone, 0.2, 1.3)), rgb(1, 1, 1), np.clip(glint, 0, 1))
+        return Surface(colour, np.sqrt(np.minimum(wall, 0.6)) * (60 / count), 0.5, occlusion=0.5, ambient=0.6)
     names = (("dark", "sky"), ("brass", "autumn"), ("dark", "leaf"), ("sky", "gem"), ("gem", "dark"))
     colour = blurred_background(rng, size, 3, *names[int(rng.integers(len(names)))])
-    film = np.clip(material(rng, "paper") * 1.05, 0, 1)
-    count = rng.uniform(2, 6)
+    film, count = np.clip(material(rng, "paper") * 1.05, 0, 1), rng.uniform(2, 6)
     for k in (2, 1, 0):
-        scale = count * (1.8**k)
-        move = rng.uniform(0, 40)
+        scale, move = count * (1.8**k), rng.uniform(0, 40)
         cells = scatter(rng, u * scale + 0.5 * v * scale + move, v * scale - 0.5 * u * scale, 0.3)
         radius = cells.pick(rng, 0.12, 0.35)
         x = (cells.dx - 0.5 * cells.dy) / (1.12 * radius)
-        y = (cells.dy + 0.5 * cells.dx) / (1.12 * radius)
-        reach = cells.first / radius
+        y, reach = (cells.dy + 0.5 * cells.dx) / (1.12 * radius), cells.first / radius
         shown = (1 - step(reach - 1, min(7 * scale / size, 0.6))) * (cells.pick(rng) < (0.75 if k else 0.55))
         rim = np.clip(reach, 0, 1) ** 5
         glint = np.exp(-((x + 0.4) ** 2 + (y + 0.45) ** 2) * 30)
@@ -40,26 +46,11 @@ def bubbly(rng: Generator, size: int) -> Surface:
     return Surface(colour)
 
 
-def _foam(rng: Generator, u: Array, v: Array) -> Surface:
-    """Crowded round cells of two sizes, each with a shining dome."""
-    base = material(rng, "paper", "brass", "sky", "icing", "leaf", "stone")
-    count = rng.uniform(4, 9)
-    large, tiny = (voronoi(rng, u * count, v * count, 0.95), voronoi(rng, u * count * 3, v * count * 3))
-    in_large = large.pick(rng) < rng.uniform(0.45, 0.95)
-    x, y = np.where(in_large, large.dx, tiny.dx), np.where(in_large, large.dy, tiny.dy)
-    wall = np.where(in_large, large.second - large.first, (tiny.second - tiny.first) * 0.6)
-    glint = np.exp(-((x + 0.16) ** 2 + (y + 0.2) ** 2) * 130)
-    tone = 0.6 + 0.35 * y + 0.5 * np.exp(-wall * 9) * (1 - y)
-    colour = mix(apply_tone(base, np.clip(tone, 0.2, 1.3)), rgb(1, 1, 1), np.clip(glint, 0, 1))
-    return Surface(colour, np.sqrt(np.minimum(wall, 0.6)) * (60 / count), 0.5, occlusion=0.5, ambient=0.6)
-
-
 def bumpy(rng: Generator, size: int) -> Surface:
     """Rounded knobs and warts, crowded or apart, on skin, plastic, plaster or fruit."""
     u, v, count = cell_coordinates(rng, size, 6, 16, tilt=0.4, warp=0.03)
     regular = rng.random() < 0.25
-    cells = voronoi(rng, u, v, 0.15 if regular else 0.85)
-    crowd = rng.uniform(0.35, 0.62)
+    cells, crowd = voronoi(rng, u, v, 0.15 if regular else 0.85), rng.uniform(0.35, 0.62)
     radius = crowd if regular else cells.pick(rng, crowd * 0.6, crowd * 1.2)
     setting = dome((cells.first / radius) ** 2)
     setting = setting * setting * (3 - 2 * setting) if rng.random() < 0.5 else setting
@@ -93,8 +84,7 @@ def pitted(rng: Generator, size: int) -> Surface:
 def porous(rng: Generator, size: int) -> Surface:
     """Sponge, bread, pumice or coral: open dark holes of all sizes with thin walls between."""
     u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.03)
-    count = rng.uniform(7, 13)
-    ragged = fractal(rng, size, 18, 2.3)
+    count, ragged = rng.uniform(7, 13), fractal(rng, size, 18, 2.3)
     wide = voronoi(rng, u * count, v * count, 0.95)
     big = 0.42 * wide.pick(rng, 0.4, 1.05) + 0.05 * ragged - wide.first
     fine = scatter(rng, u * count * 2.7, (v + u) * count * 2.3, 0.5)
@@ -167,8 +157,7 @@ def scaly(rng: Generator, size: int) -> Surface:
 def crystalline(rng: Generator, size: int) -> Surface:
     """Flat facets meeting in sharp edges: quartz, amethyst, ice, sugar."""
     u, v = plane_coordinates(rng, size, tilt=0.4)
-    count = rng.uniform(3.5, 9)
-    stretch = rng.uniform(1, 2.4)
+    count, stretch = rng.uniform(3.5, 9), rng.uniform(1, 2.4)
     big = voronoi(rng, u * count, v * count / stretch, 1.0)
     small = voronoi(rng, (u + 0.2 * v) * count * 2.1, v * count * 2.1 / stretch, 1.0)
     tilt_x, tilt_y = rng.normal(0, 1, (2, 4096)).astype("f4")
@@ -179,8 +168,7 @@ def crystalline(rng: Generator, size: int) -> Surface:
     facing = big.of(rng.normal(0, 1, 4096).astype("f4")) * 0.16
     split = np.sign(big.dx * big.of(tilt_y) - big.dy * big.of(tilt_x)) * 0.12
     facing = facing + split + small.of(rng.normal(0, 0.09, 4096).astype("f4"))
-    base = material(rng, "gem")
-    veil = fractal(rng, size, 8, 2.4)
+    base, veil = material(rng, "gem"), fractal(rng, size, 8, 2.4)
     edge = 1 - step(big.second - big.first - 0.05, 0.08)
     edge = np.maximum(edge, 0.5 * (1 - step(small.second - small.first - 0.04, 0.06)))
     colour = apply_tone(base, 0.72 + facing * 1.9 + 0.07 * veil)

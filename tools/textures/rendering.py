@@ -27,8 +27,7 @@ class Surface:
 
 def _cast_shadow(height: Array, lamp: tuple[float, float, float], scale: float) -> Array:
     """(S, S) in [0, 1]: strength of the shadow that higher parts towards the lamp cast."""
-    norm = math.hypot(lamp[0], lamp[1])
-    cover = np.zeros_like(height)
+    norm, cover = math.hypot(lamp[0], lamp[1]), np.zeros_like(height)
     for reach in (2, 5, 9):
         shift = [round(reach * scale * lamp[axis] / norm) for axis in (1, 0)]  # down and right
         here = tuple(slice(max(-by, 0), -by if by > 0 else None) for by in shift)
@@ -60,8 +59,7 @@ def shade(rng: Generator, surface: Surface) -> Array:
     facing *= 1 - 0.75 * _cast_shadow(height, lamp, scale)
     hollow = ndimage.uniform_filter(height, max(3, round(11 * scale))) - height
     open_sky = 1 - surface.occlusion * np.clip(hollow * 0.25, -0.15, 0.9)
-    level = surface.ambient
-    light = (level + (1 - level) * np.minimum(facing, 1.7)) * open_sky
+    light = (surface.ambient + (1 - surface.ambient) * np.minimum(facing, 1.7)) * open_sky
     half = np.array([lamp[0], lamp[1], lamp[2] + 1]) / math.sqrt(2 + 2 * lamp[2])
     shine = np.maximum(((float(half[2]) - gx * float(half[0]) - gy * float(half[1])) * inverse), 0)
     for _ in range(4 if np.mean(surface.gloss) < 0.45 else 6):

@@ -15,12 +15,9 @@ from tools.textures.rendering import Surface
 def plane_coordinates(
     rng: Generator, size: int, *, tilt: float = 0.5, turn: float = math.pi, warp: float = 0.0, centred: bool = False
 ) -> tuple[Array, Array]:
-    """Coordinates u, v (S, S) on a plane seen from a random viewpoint, in widths of the picture.
-
-    Args:
-        tilt: strongest foreshortening, 0 to 0.9.  turn: largest rotation, radians.
-        warp: size of a soft distortion, widths.  centred: keep (0, 0) in the middle.
-    """
+    """Coordinates u, v (S, S) on a plane seen from a random viewpoint, in widths of the picture. ``tilt``: strongest
+    foreshortening, 0 to 0.9. ``turn``: largest rotation, radians. ``warp``: size of a soft distortion, widths. ``centred``:
+    keep (0, 0) in the middle."""
     axis = (np.arange(size, dtype=np.float32) + 0.5) / size - 0.5
     depth = 1 + rng.uniform(-tilt, tilt) * axis[None] + rng.uniform(-tilt, tilt) * axis[:, None]
     u, v = rotate(axis[None] / depth, axis[:, None] / depth, rng.uniform(-turn, turn))

@@ -13,8 +13,26 @@ from tools.textures.viewpoint import blurred_background, plane_coordinates
 
 def cracked(rng: Generator, size: int) -> Surface:
     """Dried mud, old paint, glaze or asphalt with dark crooked gaps; sometimes broken glass."""
-    if rng.random() < 0.1:
-        return _broken_glass(rng, size)
+    if rng.random() < 0.1:  # glass: sharp bright lines from one point, joined by crooked rings
+        far = blurred_background(rng, size, 3, "dark", "sky", "stone", "leaf") * 0.7
+        u, v = plane_coordinates(rng, size, tilt=0.4, centred=True)
+        u, v = u + rng.normal(0, 0.15), v + rng.normal(0, 0.15)
+        reach, rays = np.hypot(u, v) + 1e-3, int(rng.integers(9, 20))
+        sector = np.arctan2(v, u) * (rays / (2 * math.pi)) + 64
+        sector = sector + 0.35 * np.sin(sector * 2.1)
+        whole = np.floor(sector)
+        within = sector - whole
+        ray = np.minimum(within, 1 - within) * reach * (2 * math.pi / rays)
+        jump, here = rng.uniform(0, 1, (2, 128)).astype("f4"), whole.astype(int) % 128
+        turn = (
+            np.log(reach) * rng.uniform(1.2, 2) + jump[0].take(here) * 2 + (within - 0.5) * (jump[1].take(here) - 0.5)
+        )
+        ring = np.abs(turn - np.round(turn)) * reach * 0.5
+        shard = rng.uniform(0.8, 1.25, 4096).astype("f4")
+        tone = shard.take((here * 31 + np.round(turn).astype(int) * 7) % 4096)
+        line = np.maximum(1 - step(ray - 0.0015, 0.007), 0.8 * (1 - step(ring - 0.001, 0.007)))
+        line = np.maximum(line, np.exp(-((reach / 0.045) ** 2)))
+        return Surface(mix(apply_tone(far, tone), rgb(0.92, 0.95, 0.97), line * 0.85))
     u, v = plane_coordinates(rng, size, tilt=0.55)
     u = u + 0.02 * fractal(rng, size, 5, 2.9)
     count = rng.uniform(2.5, 6.5)
@@ -53,29 +71,6 @@ def striped(rng: Generator, size: int) -> Surface:
     return Surface(colour, rng.uniform(3, 14) * smooth(rng, size, 1.5) + 0.35 * hairs, 0.03)
 
 
-def _broken_glass(rng: Generator, size: int) -> Surface:
-    """Sharp bright lines from one point, joined by crooked rings."""
-    far = blurred_background(rng, size, 3, "dark", "sky", "stone", "leaf") * 0.7
-    u, v = plane_coordinates(rng, size, tilt=0.4, centred=True)
-    u, v = u + rng.normal(0, 0.15), v + rng.normal(0, 0.15)
-    reach = np.hypot(u, v) + 1e-3
-    rays = int(rng.integers(9, 20))
-    sector = np.arctan2(v, u) * (rays / (2 * math.pi)) + 64
-    sector = sector + 0.35 * np.sin(sector * 2.1)
-    whole = np.floor(sector)
-    within = sector - whole
-    ray = np.minimum(within, 1 - within) * reach * (2 * math.pi / rays)
-    jump = rng.uniform(0, 1, (2, 128)).astype("f4")
-    here = whole.astype(int) % 128
-    turn = np.log(reach) * rng.uniform(1.2, 2) + jump[0].take(here) * 2 + (within - 0.5) * (jump[1].take(here) - 0.5)
-    ring = np.abs(turn - np.round(turn)) * reach * 0.5
-    shard = rng.uniform(0.8, 1.25, 4096).astype("f4")
-    tone = shard.take((here * 31 + np.round(turn).astype(int) * 7) % 4096)
-    line = np.maximum(1 - step(ray - 0.0015, 0.007), 0.8 * (1 - step(ring - 0.001, 0.007)))
-    line = np.maximum(line, np.exp(-((reach / 0.045) ** 2)))
-    return Surface(mix(apply_tone(far, tone), rgb(0.92, 0.95, 0.97), line * 0.85))
-
-
 def potholed(rng: Generator, size: int) -> Surface:
     """A road: grey broken asphalt, a ragged hole with gravel, mud or standing water."""
     axis = (np.arange(size, dtype=np.float32) + 0.5) / size - 0.5
@@ -111,10 +106,28 @@ def wrinkled(rng: Generator, size: int) -> Surface:
     """Old skin, crumpled paper or unironed cloth."""
     kind = rng.random()
     u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.03)
-    if kind < 0.35:
-        return _crumpled_paper(rng, u, v)
-    if kind < 0.7:
-        return _old_skin(rng, u, v)
+    if kind < 0.35:  # sheets of flat pieces at angles to each other, with sharp creases between
+        height = np.zeros_like(u)
+        for count, tall in ((rng.uniform(2, 3.5), 20), (rng.uniform(4.5, 7), 9), (11.0, 3.5)):
+            cells = voronoi(rng, *rotate(u, v, rng.uniform(0, 3), count), 1.0)
+            # continuous, with creases where two points are equally near
+            facets = (cells.second - cells.first) + 0.6 * np.abs(cells.first - 0.45) * cells.pick(rng, -1, 1)
+            height += facets * (tall / math.sqrt(count))
+        base = material(rng, "paper", "paper", "earth", "metal", "cloth")
+        fibres = fractal(rng, size, 40, 1.9)
+        return Surface(apply_tone(base, 1 + 0.02 * fibres), height + 0.1 * fibres, 0.08, occlusion=0.5)
+    if kind < 0.7:  # skin: deep bent furrows in one direction, and small plump patches between crossing lines
+        angle = rng.uniform(0, math.pi)
+        furrow = np.sqrt(np.abs(ripples(rng, size, rng.uniform(4, 8), angle, rng.uniform(0.4, 0.9), 0.35)) + 0.02)
+        count, height = rng.uniform(7, 12), 6 * furrow
+        for k, stretch in enumerate((1.7, 1.3)):
+            many = count * 1.9**k
+            patch = voronoi(rng, u * many, v * many / stretch, 1.0)
+            height += np.sqrt(np.minimum(patch.second - patch.first, 0.5)) * (38 / many)
+        base = material(rng, "skin", "skin", "stone", "leather", "skin", "fruit")
+        colour = mix(base, base * rgb(0.72, 0.5, 0.42), np.clip(1.0 - 0.75 * furrow, 0, 0.6))
+        spots = 1 + 0.06 * smooth(rng, size, 9) + 0.03 * grain(rng, size)
+        return Surface(apply_tone(colour, spots), height, 0.12, occlusion=0.7)
     angle, height = rng.uniform(0, math.pi), np.zeros_like(u)
     for k, tall in enumerate((10, 6, 4, 2)):
         scale = rng.uniform(1.4, 2.2) * 1.8**k
@@ -123,33 +136,3 @@ def wrinkled(rng: Generator, size: int) -> Surface:
     threads = grain(rng, size) * 0.04
     colour = apply_tone(material(rng, "cloth", "paper", "wool", "sky"), 1 + threads)
     return Surface(colour, 0.6 * height + threads, 0.03, occlusion=0.4)
-
-
-def _old_skin(rng: Generator, u: Array, v: Array) -> Surface:
-    """Deep bent furrows in one direction, and small plump patches between crossing lines."""
-    size = u.shape[0]
-    angle = rng.uniform(0, math.pi)
-    furrow = np.sqrt(np.abs(ripples(rng, size, rng.uniform(4, 8), angle, rng.uniform(0.4, 0.9), 0.35)) + 0.02)
-    count, height = rng.uniform(7, 12), 6 * furrow
-    for k, stretch in enumerate((1.7, 1.3)):
-        many = count * 1.9**k
-        patch = voronoi(rng, u * many, v * many / stretch, 1.0)
-        height += np.sqrt(np.minimum(patch.second - patch.first, 0.5)) * (38 / many)
-    base = material(rng, "skin", "skin", "stone", "leather", "skin", "fruit")
-    colour = mix(base, base * rgb(0.72, 0.5, 0.42), np.clip(1.0 - 0.75 * furrow, 0, 0.6))
-    spots = 1 + 0.06 * smooth(rng, size, 9) + 0.03 * grain(rng, size)
-    return Surface(apply_tone(colour, spots), height, 0.12, occlusion=0.7)
-
-
-def _crumpled_paper(rng: Generator, u: Array, v: Array) -> Surface:
-    """Sheets of flat pieces at angles to each other, with sharp creases between."""
-    size = u.shape[0]
-    height = np.zeros_like(u)
-    for count, tall in ((rng.uniform(2, 3.5), 20), (rng.uniform(4.5, 7), 9), (11.0, 3.5)):
-        cells = voronoi(rng, *rotate(u, v, rng.uniform(0, 3), count), 1.0)
-        # continuous, with creases where two points are equally near
-        facets = (cells.second - cells.first) + 0.6 * np.abs(cells.first - 0.45) * cells.pick(rng, -1, 1)
-        height += facets * (tall / math.sqrt(count))
-    base = material(rng, "paper", "paper", "earth", "metal", "cloth")
-    fibres = fractal(rng, size, 40, 1.9)
-    return Surface(apply_tone(base, 1 + 0.02 * fibres), height + 0.1 * fibres, 0.08, occlusion=0.5)

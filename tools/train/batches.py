@@ -1,10 +1,8 @@
-"""A batch as a function of (corpus, recipe, seed, step, progress).
-
-Every step has its own random generator, so that a resumed run needs no state of a generator. Crops are made picture by
-picture, because pictures differ in size; flips and colours in batches.
-"""
+"""A batch as a function of (corpus, recipe, seed, step, progress). Every step has its own random generator, so that a resumed
+run needs no state of a generator. Crops are made picture by picture, as pictures differ in size; flips and colours in batches."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +18,8 @@ from tools.train.recipe import Recipe, picture_size
 FIRST_TEMPLATE_SHARE = 0.4  # the first template is that of the validation accuracy
 
 
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(text.split(" | "))
-
-
-# from CLIP's published lists (Radford et al. 2021), or plain English
-TEMPLATES = _split(
+# with " | " between two; from CLIP's published lists (Radford et al. 2021), or plain English
+TEMPLATES = (
     "a photo of a {}. | a photo of the {}. | {} | a {}. | a picture of a {}. | itap of a {}. | "
     "a bad photo of the {}. | a good photo of a {}. | a photo of the large {}. | a photo of the small {}. | "
     "a close-up photo of a {}. | a cropped photo of a {}. | a bright photo of a {}. | a dark photo of the {}. | "
@@ -33,7 +27,7 @@ TEMPLATES = _split(
     "an image of a {}. | this is a {}. | there is a {} in the picture. | a photo showing a {}. | "
     "a jpeg corrupted photo of a {}. | a {} in a video game. | art of the {}. | a origami {}. | a rendering of a {}."
 )
-TEXTURE_TEMPLATES = _split(
+TEXTURE_TEMPLATES = (
     "a photo of a {}. | a photo of a {} texture. | a photo of a {} pattern. | a photo of a {} thing. | "
     "a photo of a {} object. | a photo of the {} texture. | {} texture. | {} | a {} surface. | "
     "a close-up photo of a {} surface. | something {}. | a {} material."
@@ -81,8 +75,7 @@ class Sampler:
 
     def draw(self, step: int, progress: float) -> Batch:
         """The batch of a step."""
-        recipe, corpus = self.recipe, self.corpus
-        generator = np.random.default_rng([self.seed, step])
+        recipe, corpus, generator = self.recipe, self.corpus, np.random.default_rng([self.seed, step])
         chosen, pixels = self.crops(progress, generator)
         label = corpus.label[chosen]
         classes, inverse = np.unique(label[label >= 0], return_inverse=True)
@@ -131,7 +124,7 @@ class Sampler:
             return pick(described, generator)
         names = self.corpus.names[number]
         name = names[0] if generator.random() < 0.5 else pick(names, generator)
-        templates = TEXTURE_TEMPLATES if names[0] in DTD_NAMES else TEMPLATES
+        templates = (TEXTURE_TEMPLATES if names[0] in DTD_NAMES else TEMPLATES).split(" | ")
         template = templates[0] if generator.random() < FIRST_TEMPLATE_SHARE else pick(templates, generator)
         return template.format(name)
 
@@ -141,9 +134,9 @@ class Sampler:
         return [self.tokenizer.sot_token_id, *ids, self.tokenizer.eot_token_id]
 
 
-def pick(texts: tuple[str, ...], generator: np.random.Generator) -> str:
+def pick(texts: Sequence[str], generator: np.random.Generator) -> str:
     """One of the texts, all with the same probability."""
-    return texts[generator.integers(len(texts))]
+    return texts[int(generator.integers(len(texts)))]
 
 
 def pad_tokens(texts: list[list[int]]) -> Tensor:

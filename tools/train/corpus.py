@@ -1,8 +1,5 @@
-"""The training pictures, decoded once into one file of bytes, with their classes and captions.
-
-A cache folder holds `pixels.bin`, the RGB bytes (H, W, 3) of all pictures one after another, and `index.npz`, their
-offsets and sizes. Its name is a hash of the list of files, so that new pictures make a new cache.
-"""
+"""The training pictures, decoded once into one file of bytes, with their classes and captions. A cache folder holds `pixels.bin`, the RGB bytes (H, W, 3) of all pictures one after another, and `index.npz`, their
+offsets and sizes. Its name is a hash of the list of files, so that new pictures make a new cache."""
 
 import hashlib
 import json
@@ -78,11 +75,8 @@ def display_name(folder: str, rename: bool = False) -> str:
 
 
 def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
-    """(file, class name) pairs of a dataset in CoOp's layout, `part` one of train, val, test; empty without its list.
-
-    Raises:
-        DataError: listed pictures are missing, or the list is malformed.
-    """
+    """(file, class name) pairs of a dataset in CoOp's layout, `part` one of train, val, test; empty without its list. Raises
+    DataError: listed pictures are missing, or the list is malformed."""
     dataset = DATASETS[name]
     if not (data / dataset.folder / dataset.listing).is_file():
         return []
@@ -91,12 +85,11 @@ def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
 
 def sources(data: Path) -> list[Source]:
     """Every training picture under `data`, in a fixed order."""
-    sets = ("caltech101", "dtd")
-    found = [Source(path, group, (name,)) for group in sets for path, name in coop_split(data, group, "train")]
+    pairs = ((group, *row) for group in ("caltech101", "dtd") for row in coop_split(data, group, "train"))
+    found = [Source(path, group, (name,)) for group, path, name in pairs]
     files, official = pictures_below(data / "imagenet-one-per-class"), open_clip.IMAGENET_CLASSNAMES
-    for number, path in enumerate(
-        files
-    ):  # n01440764_tench.jpg; with all 1,000 also open_clip's names, in the same order
+    # n01440764_tench.jpg; with all 1,000 also open_clip's names, in the same order
+    for number, path in enumerate(files):
         names = [official[number].lower()] if len(files) == len(official) else []
         names.append(display_name(path.stem.partition("_")[2]))
         found.append(Source(path, "imagenet", tuple(dict.fromkeys(names))))

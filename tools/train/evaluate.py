@@ -1,6 +1,5 @@
 """Zero-shot accuracy of a model in training, on small validation splits in memory."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -87,25 +86,22 @@ def accuracy(cosine: Tensor, split: Split) -> float:
 
 
 def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> float:
-    """The logit scale (inverse temperature), at most ``highest``, with the lowest log loss on validation pictures.
-
-    Label smoothing and crops make a trained model less confident than it should be on whole pictures. One number
-    corrects that (temperature scaling, Guo et al. 2017) and changes no answer. ``scored``: (cosines (P, K), split) pairs.
-    """
+    """The logit scale (inverse temperature), at most ``highest``, with the lowest log loss on validation pictures: temperature
+    scaling (Guo et al. 2017), as smoothed labels and crops make a model less confident than it should be on whole pictures.
+    It changes no answer. ``scored``: (cosines (P, K), split) pairs."""
     scales = torch.logspace(0.5, torch.tensor(highest).log10().item(), 200)
     losses = torch.stack([torch.stack([cross_entropy(at * c, s.label) for at in scales]) for c, s in scored]).mean(0)
     return scales[losses.argmin()].item()
 
 
-def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str], None] = print) -> None:
+def report(model: Path, data: Path, part: str = "val") -> None:
     """Print the accuracies of the model card, measured with open_clip ("a photo of a {class}."), with Wilson's 95 %
     intervals. ``model``: folder with open_clip_config.json and the weights; ``data``: folder with caltech-101/ and dtd/
-    in CoOp's layout (ten textures of each class are drawn); ``part``: `val` or `test`.
-    """
+    in CoOp's layout (ten textures of each class are drawn); ``part``: `val` or `test`."""
     loaded = cast(CLIP, open_clip.create_model(f"local-dir:{model}")).eval()
     side = loaded.visual.image_size
     for name, split in zero_shot_splits(data, part, 10, side if isinstance(side, int) else side[0]).items():
         percent, count = accuracy(cosines(loaded, split), split), len(split.label)
         low, high = (100 * end for end in wilson(percent / 100 * count, count))
-        result = f"{percent:.1f} % (n = {count}, {low:.1f} to {high:.1f})"
-        print_line(f"{part}, {name} ({len(split.names)} prompts): {result}")
+        interval = f"(n = {count}, {low:.1f} to {high:.1f})"
+        print(f"{part}, {name} ({len(split.names)} prompts): {percent:.1f} % {interval}")

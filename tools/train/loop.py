@@ -31,11 +31,8 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Run:
-    """The folder, length and log of a training; the arguments are those of :func:`train`.
-
-    Raises:
-        DemoError: minutes not positive.
-    """
+    """The folder, length and log of a training; the arguments are those of :func:`train`. Raises DemoError: minutes not
+    positive."""
 
     out: Path
     minutes: float
@@ -73,12 +70,9 @@ class Run:
         losses_of: Callable[[B, float], Tensor],
         report: Callable[[CLIP], str],
     ) -> None:
-        """Train to the end of the schedule. A thread draws the next batch during a step.
-
-        Args:
-            draw: (step, progress) -> its batch. losses_of: (batch, progress) -> losses, weighted by the recipe.
-            report: called at every checkpoint with the averaged model; its sentence is logged.
-        """
+        """Train to the end of the schedule. A thread draws the next batch during a step. ``draw``: (step, progress) -> its
+        batch. ``losses_of``: (batch, progress) -> losses, weighted by the recipe. ``report``: called at every checkpoint
+        with the averaged model; its sentence is logged."""
         clock = time.monotonic() - state.seconds
         saved_at, before, losses = state.seconds, (state.step, state.seconds), list[Tensor]()
 
@@ -102,9 +96,9 @@ class Run:
                 losses.append(found.detach())
                 state.step += 1
                 state.seconds = time.monotonic() - clock
-                if state.step % 20 == 0:
-                    longest = max(map(len, losses))  # steps without texts have fewer losses
-                    mean = torch.stack([parts for parts in losses if len(parts) == longest]).mean(0).tolist()
+                if state.step % 20 == 0:  # steps without texts have fewer losses
+                    whole = [parts for parts in losses if len(parts) == max(map(len, losses))]
+                    mean = torch.stack(whole).mean(0).tolist()
                     speed = (state.step - before[0]) * recipe.batch / (state.seconds - before[1])
                     left = (state.seconds / max(now, 1e-9) - state.seconds) / 60
                     self.log(
@@ -142,9 +136,7 @@ def train(
         seed: of the weights and of every batch. recipe: by default that of the embedded model.
         save_every_steps: steps between checkpoints, besides those of every 3 minutes.
 
-    Raises:
-        DemoError: no pictures, minutes not positive, or a checkpoint of another seed.
-    """
+    Raises DemoError: no pictures, minutes not positive, or a checkpoint of another seed."""
     recipe = recipe or Recipe()
     run = Run(out, minutes, steps, save_every_steps, print_line)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

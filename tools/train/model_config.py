@@ -1,10 +1,7 @@
-"""The embedded model: its open_clip config, its two encoders for training, its export.
-
-The model is an open_clip `CLIP`: timm's EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with
+"""The embedded model: its open_clip config, its two encoders for training, its export. The model is an open_clip `CLIP`: timm's EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with
 ReLU6), a linear projection, and a causal text transformer; `open_clip.create_model("local-dir:assets/model")` loads it.
 The encoders here give the same features as open_clip's; texts end at their last token, which is faster (and exact,
-because the text tower is causal).
-"""
+because the text tower is causal)."""
 
 import json
 from pathlib import Path
@@ -19,29 +16,18 @@ from torch.nn import functional as F
 from rita_demo.process.output_file import replace_file
 
 MEAN = STD = (0.5, 0.5, 0.5)  # of the trunk's public weights
-
-ANCHORS = "class_anchors"  # a training-only parameter (C, D) of the model, see loss.anchor_loss
-
+ANCHORS = "class_anchors"  # a training-only parameter (C, D) of the model, see steps.batch_losses
 MODEL_CFG: dict[str, Any] = {
     "embed_dim": 256,
-    "vision_cfg": {
-        "image_size": 128,
-        "timm_model_name": "tf_efficientnet_lite0",
-        "timm_model_pretrained": False,
-        "timm_pool": "avg",
-        "timm_proj": "linear",
-    },
+    "vision_cfg": {"image_size": 128, "timm_model_name": "tf_efficientnet_lite0", "timm_model_pretrained": False}
+    | {"timm_pool": "avg", "timm_proj": "linear"},
     "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 192, "heads": 3, "layers": 4},
 }
-
 PREPROCESS_CFG = {"mean": MEAN, "std": STD, "interpolation": "bicubic", "resize_mode": "shortest"}
 
 
 def build_model(cfg: dict[str, Any], seed: int, classes: int = 0) -> CLIP:
-    """A fresh float32 open_clip model whose weights depend on `seed` only.
-
-    With `classes` it has that many class anchors, for the training only.
-    """
+    """A fresh float32 open_clip model whose weights depend on `seed` only; with that many class anchors, for the training."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = CLIP(**cfg, quick_gelu=False, output_dict=False)
@@ -61,19 +47,13 @@ def normalised(pixels: Tensor) -> Tensor:
 
 
 def encode_image(model: CLIP, pixels: Tensor) -> Tensor:
-    """Unit image features (B, D) of normalised pixels (B, 3, S, S); the trunk pools, so any S from 32.
-
-    Equals `model.encode_image(pixels, normalize=True)`.
-    """
+    """`model.encode_image(pixels, normalize=True)`: unit features (B, D) of normalised pixels (B, 3, S, S), any S from 32."""
     return F.normalize(model.visual(pixels).float(), dim=-1)
 
 
 def encode_text(model: CLIP, tokens: Tensor) -> Tensor:
-    """Unit text features (T, D) of token ids (T, L), L at most the context length.
-
-    Equals `model.encode_text(tokens, normalize=True)` on the ids padded with zeros: attention is
-    causal, so nothing after the end token can reach it.
-    """
+    """Unit features (T, D) of token ids (T, L): `model.encode_text(tokens, normalize=True)` on the ids padded with zeros.
+    Attention is causal, so nothing after the end token can reach it."""
     length = tokens.shape[1]
     x = model.token_embedding(tokens) + model.positional_embedding[:length]
     x = model.transformer(x, attn_mask=model.attn_mask[:length, :length])
@@ -95,8 +75,5 @@ def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], wor
 
 def save_half(weights: dict[str, Tensor], file: Path) -> None:
     """Write weights as safetensors, in float16."""
-    half = {
-        name: tensor.detach().half().contiguous().cpu() if tensor.is_floating_point() else tensor
-        for name, tensor in weights.items()
-    }
+    half = {name: w.detach().half().contiguous().cpu() if w.is_floating_point() else w for name, w in weights.items()}
     replace_file(file, save(half, metadata={"format": "pt"}))

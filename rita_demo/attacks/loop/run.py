@@ -47,8 +47,7 @@ def attack_steps(
         labels: the classes to leave; all None: the model's own answers on the clean squares.
         seeds: fix the random starts; the same on every device, alone and in a batch.
         targets: the classes to reach, instead of only leaving the label; all or none.
-        sampled_logits, second_logits, judge_logits, names, start: see :class:`AttackRequest`.
-    """
+        sampled_logits, second_logits, judge_logits, names, start: see :class:`AttackRequest`."""
     row, aims = get_attack(settings.attack), targets or [None] * len(pixels)
     if aims[0] is not None and not row.targetable:
         raise SettingError(

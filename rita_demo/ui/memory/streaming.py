@@ -20,7 +20,7 @@ from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.panels import FormValues, Updates
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session.run_request import methods_of
-from rita_demo.ui.session.session import Session, StreamState
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import show_stream
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.setting_controls import settings_from
