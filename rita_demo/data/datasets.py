@@ -52,7 +52,7 @@ class Dataset:
     options: Mapping[str, Any] = field(default_factory=dict)
     shipped: bool = False  # lies in ``assets``, not below the data root
     template: str = DEFAULT_PROMPT_TEMPLATE
-    list_title: str = ""  # of its ready list of class names (:mod:`rita_demo.data.vocabularies`), if it has one
+    list_title: str = ""  # of its ready list of class names, if ``assets/descriptions`` has a file of this name
     archive: Archive | None = None  # what the page downloads
     paper_settings: Mapping[str, JsonValue] = field(default_factory=dict)  # with another value in the preset ``paper``
     #: architecture -> further ones on its towers alone

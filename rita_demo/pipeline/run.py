@@ -214,7 +214,8 @@ def attack_picture_steps(
     victim = DEFENCES[attacked_defence(settings)].title if differentiated(settings) == "defence" else "CLIP"
     attack = get_attack(settings.attack)
     for done, total, *more in steps:
-        reached = f", loss {more[0]:.2f} {attack.loss_unit}" if more else ""
+        unit = "" if attack.loss_unit == "no unit" else f" {attack.loss_unit}"
+        reached = f", loss {more[0]:.2f}{unit}" if more else ""
         sentence = f"Attacking {victim}: {attack.progress.format(done, total)}{reached}"
         fraction, square = 0.3 + 0.5 * done / max(total, 1), more[1] if len(more) > 1 else None
         yield RunProgress(sentence, fraction, class_prompts, clean.verdicts["clip"], square=square)

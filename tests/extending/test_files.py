@@ -89,7 +89,7 @@ from rita_demo.cli.main import main
 assert main(["evaluate", "--help"]) == 0
 assert "torch" not in sys.modules
 from rita_demo.ui.widgets.setting_controls import attack_choices
-assert attack_choices()[-1] == ("Many steps, not only signs", "normalised")
+assert ("Many steps, not only signs", "normalised") in attack_choices()
 from rita_demo.ui.framework.form import Form
 import gradio as gr
 with gr.Blocks():
@@ -99,8 +99,8 @@ from rita_demo.records.measurement import RunTime
 assert "Median: views 1.0 s" in run_times([RunTime("median", 1.0, 1.0, 1)], "").to_json()
 """
     printed = " ".join(output_with(package / "defences" / "median.py", code).split())
-    assert "rita_untuned, median" in printed
-    assert "eot, adaptive, normalised" in printed
+    assert re.search(r"rita_untuned,( [a-z_]+,)* median", printed)
+    assert re.search(r"adaptive,( [a-z_]+,)* normalised", printed)
 
 
 def test_a_setting_of_one_defence_is_in_its_file(folder: Path, rita) -> None:

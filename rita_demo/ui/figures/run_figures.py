@@ -57,12 +57,14 @@ class Overview:
         return None if crops is None else overview_of(run, crops)
 
     def headline(self, session: Session, run: Run) -> str:
-        """What RITA answers, and of how many crops."""
+        """How many crops are sure enough for the memory, and what RITA answers."""
         trace = getattr(run, sides_of(run)[-1]).trace
         kept, answer = trace.confidence.kept, int(trace.verdict.label)
         kind = "" if run.given_label is None else "truth" if answer == run.given_label else "wrong"
         name = Markup("<b class='{}'>{}</b>").format(kind, run.class_prompts.names[answer])
-        return Markup("RITA keeps {} of {} crops and answers {}.").format(int(kept.sum()), len(kept), name)
+        return Markup("{} of {} crops are sure of their answer, and RITA says {}.").format(
+            int(kept.sum()), len(kept), name
+        )
 
     def details(self, session: Session, run: Run, folders: DataFolders) -> str:
         """HTML: how the steps hang together."""

@@ -264,5 +264,5 @@ def uploaded_note(picture: Picture, told: set[str]) -> str:
     notes = " ".join(note for kind, note in found if kind not in told)
     told.update(kind for kind, _ in found if kind)
     names = place_link("class names", "#vocabulary input")
-    say = f"Your picture. The model answers with one of its {names}: choose or write a list with the right one."
+    say = f"Your picture. The model answers with one of its {names}: choose the list with the right one, or <i>My own list</i>."
     return f"<p class='quiet small'>{say} {escape(notes)}</p>"

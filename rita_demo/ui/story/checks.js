@@ -9,7 +9,7 @@ function showChecks() {
 built.push(() => {
   const [survive, fold] = [checks?.survive, find(".survive")];
   fold.hidden = !survive && (checks || !data.last);
-  find(".attack .shows").textContent = fixed.detector;
+  find(".attack .shows").textContent = data.kind === fixed.detector.attack ? fixed.detector.says : "";
   const table = find("table", fold);
   if (!isNew(table, [data.key, !!survive])) return;
   table.replaceChildren();

@@ -65,7 +65,9 @@ function field(box, { high, size, other }) {
     const count = (one) => one.crops.filter((v) => v > 0).length;
     const [now, first] = [count(kept), count(steps[0])];
     const third = kept.answers.some((k) => k > 1) ? ` ${other}: another class fits best.` : "";
-    says.textContent = `${now} of ${kept.crops.length} crops fit ${data.names[0]} better than ${data.names[1]}${moving || kept.step ? `; ${first} before the attack` : ""}.${third}`;
+    const misled = !moving && kept.marks.rita < 0 && now > kept.crops.length / 2;
+    const weighs = misled ? ` RITA weighs them, and prefers ${data.names[1]}.` : "";
+    says.textContent = `${now} of ${kept.crops.length} crops fit ${data.names[0]} better than ${data.names[1]}${moving || kept.step ? `; ${first} before the attack` : ""}.${third}${weighs}`;
     ground.setAttribute("aria-label", `Where the crops stand, ${moving ? "while the attack is computed" : `step ${kept.step} of ${data.last}`}. ${says.textContent}`);
   });
 }

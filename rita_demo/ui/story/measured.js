@@ -63,7 +63,11 @@ function drawTable() {
   node.replaceChildren();
   const head = node.createTHead().insertRow();
   for (const text of ["", ...table.columns]) add(head, "th", text).scope = "col";
-  const best = table.columns.map((_, k) => Math.max(...cells.map((row) => row[k].share ?? -1)));
+  // The best is bold where the whole column was measured on as many pictures.
+  const best = table.columns.map((_, k) => {
+    const column = cells.map((row) => row[k]);
+    return column.every(({ n }) => n && n === column[0].n) ? Math.max(...column.map(({ share }) => share)) : null;
+  });
   const body = node.createTBody();
   table.rows.forEach(({ name, title, note }, i) => {
     const row = body.insertRow();

@@ -137,12 +137,12 @@ def _table(shares: Shares, other: str | None) -> dict[str, Any] | None:
 def _cell(share: PooledShare | None) -> dict[str, Any]:
     if share is None:
         return {"share": None, "value": "not measured", "said": ""}
-    if share.earlier:
+    if share.earlier and share.right:  # a stronger one than left 0 leaves 0
         said = f"An earlier, weaker attacker left {share.percent:.0f} of 100, n = {share.n}: at most that."
         return {"share": None, "value": f"not measured; at most {share.percent:.0f}", "said": said}
     low, high = share.interval
     said = f"{low:.0f} to {high:.0f} of 100 (95 %), n = {share.n}"
-    return {"share": share.right / share.n, "value": f"{share.percent:.0f}", "said": said}
+    return {"share": share.right / share.n, "n": share.n, "value": f"{share.percent:.0f}", "said": said}
 
 
 def best_other(choice: Iterable[MeasuredCell]) -> str | None:
@@ -196,14 +196,16 @@ def _knows(shares: Shares) -> dict[str, Any] | None:
     }
 
 
-def _detector() -> str:
-    """One sentence: what a threshold on the distance from the crops finds, and its false alarms."""
+def _detector() -> dict[str, str]:
+    """Which attack it was measured under, and one sentence: what a threshold on the distance from the crops finds, and its
+    false alarms."""
     rows = _rows(shipped_results.detector_rows)
     if not rows:
-        return ""
+        return {}
     row = rows[0]
-    return (
+    says = (
         f"An attack also shows: the whole picture moves away from its own crops. A threshold finds {100 * row.hits / row.attacked:.0f} % of "
         f"{row.attacked} ({ATTACKS[row.attack].column_title}, standard model; {100 * row.false_alarms / row.clean:.2g} % false alarms); an attacker who "
         f"knows this was not tried."
     )
+    return {"attack": row.attack, "says": says}

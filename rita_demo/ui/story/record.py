@@ -45,6 +45,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "claim": claim(run),
         "threat": threat(run),
         "doubt": doubt(run),
+        "kind": run.settings.attack,
         "through_crops": differentiated(run.settings) != "model",
         "knew": knew(run),
         "which": which(run),

@@ -120,7 +120,7 @@ def test_a_gain_is_said_only_where_the_exact_test_rejects(gained: int, lost: int
 
 
 def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
-    assert measured() == {"table": None, "ladder": None, "knows": None, "detector": ""}
+    assert measured() == {"table": None, "ladder": None, "knows": None, "detector": {}}
     (shipped / "ARENA.csv").write_text("not a table\n")
     assert measured()["table"] is None
 
