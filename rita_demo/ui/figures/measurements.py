@@ -152,10 +152,9 @@ def beside_paper(points: Points) -> DataFrame:
     single = [cell for cell in paper_results.paper_results() if cell.dataset not in paper_results.AVERAGES]
     frame = pandas.DataFrame(map(vars, cells))
     is_printed = frame["backbone"].isin(paper_results.BACKBONES.values())
-    # beside them one other model, that with most cells: a clean and an attacked number are never of two
-    return printed.beside(
-        single, frame[is_printed | (frame["backbone"] == frame["backbone"][~is_printed].mode().max())]
-    )
+    # beside them the run's model, else the one with most cells: a clean and an attacked number are not of two
+    models = {point.cell.backbone for point in points} or set(frame["backbone"][~is_printed].mode()[:1])
+    return printed.beside(single, frame[is_printed | frame["backbone"].isin(models)])
 
 
 def paper_pairs(session: Session) -> DataFrame:

@@ -75,6 +75,8 @@ def test_the_one_table_has_four_rows_and_the_fourth_is_the_best_on_val_with_its_
                     shipped_results.ARENA, backbone=tower, method=name, attack=attack, protocol="off", split="test"
                 )
                 today = [row for row in of if row["version"] != "earlier attack"]
+                if of and not counted(of)[0]:
+                    today = of  # a stronger attacker than one that left none leaves none
                 if not today:
                     bound = "; at most " if of else ""
                     assert cell["value"].startswith(f"not measured{bound}")
