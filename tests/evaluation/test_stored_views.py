@@ -12,7 +12,7 @@ from rita_demo import stored_views
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
 from rita_demo.evaluation.paper.catalogue import memory_items
 from rita_demo.evaluation.stored_views import COLUMNS
-from rita_demo.evaluation.stream_trajectory import trajectory_of
+from rita_demo.evaluation.stream_trajectory import trajectory_of, view_boxes
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.records.errors import DataError, SettingError
 from tests.conftest import forget_plugins
@@ -49,19 +49,17 @@ def test_a_row_says_where_a_view_came_from_and_what_became_of_it(streams: Path) 
     assert set(frame.stream) == {stream.title for stream in found}
     for stream in found:
         views = trajectory_of(stream).insertions
+        boxes = view_boxes(stream, views)
         for one, view in zip(frame[frame.stream == stream.title].itertuples(), views, strict=True):
             assert (one.id, one.picture, one.entered_at, one.file) == (view.id, view.picture, view.picture, view.name)
             assert (one.stored_as, one.true_class) == (stream.names[view.label], stream.names[view.truth])
-            assert [one.slot, one.view, one.entropy, one.attacked] == [
-                view.slot,
-                view.view,
-                view.entropy,
-                view.attacked,
-            ]
+            same = ("slot", "view", "entropy", "attacked")
+            assert [getattr(one, name) for name in same] == [getattr(view, name) for name in same]
+            assert (one.left, one.top, one.right, one.bottom) == pytest.approx(boxes[view.id])
             late = {"replaced": view.replaced, "gain": view.gain, "left_at": view.left, "replaced_by": view.replaced_by}
+            late["replaced_file"] = None if view.replaced is None else views[view.replaced].name
             for name, value in late.items():
                 assert pandas.isna(getattr(one, name)) if value is None else getattr(one, name) == value
-            assert one.replaced_file == (None if view.replaced is None else views[view.replaced].name)
 
 
 def test_a_stream_that_several_folders_have_counts_once_by_the_longer_one(streams: Path, tmp_path: Path) -> None:
