@@ -62,8 +62,8 @@ def kl_to_one_hot(kl: KlToOneHot, selected: int | None = None) -> Figure:
     most = both[np.argsort(-np.abs(kl.original - kl.cached)[both], kind="stable")][:MAX_ROWS]
     rows = most[np.argsort(-kl.original[most], kind="stable")].tolist()
     places, below = list(range(len(rows)))[::-1], {"xaxis": "x2", "yaxis": "y2"}
-    x = segments(kl.original[rows].tolist(), kl.cached[rows].tolist())
-    figure.add_line(COLOURS["axis"], 1.5, x=x, y=segments(places, places), name="change", **below)
+    ends = segments(kl.original[rows].tolist(), kl.cached[rows].tolist())
+    figure.add_line(COLOURS["axis"], 1.5, x=ends, y=segments(places, places), name="change", **below)
     for name, (_, colour, _, symbol) in LINES.items():
         values = np.asarray(getattr(kl, name), float)
         shown = [k for k in rows if np.isfinite(values[k])]
