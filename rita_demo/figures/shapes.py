@@ -43,18 +43,18 @@ def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line} | more
 
 
-def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2) -> Spec:
+def frame(x: tuple[float, float], y: tuple[float, float]) -> Spec:
     """The outline of a rectangle."""
     box = {"type": "rect", "x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1], "fillcolor": TRANSPARENT}
-    return box | {"line": {"color": COLOURS["text"], "width": width}}
+    return box | {"line": {"color": COLOURS["text"], "width": 2}}
 
 
-def row_band(row: int | None, **more: Any) -> list[Spec]:
+def row_band(row: int | None) -> list[Spec]:
     """A grey band behind a row, over the full width; none without a row."""
     if row is None:
         return []
     band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": row - 0.5, "y1": row + 0.5, "layer": "below"}
-    return [band | {"fillcolor": COLOURS["grid"], "line": {"width": 0}} | more]
+    return [band | {"fillcolor": COLOURS["grid"], "line": {"width": 0}}]
 
 
 def segments(starts: Iterable[float], ends: Iterable[float]) -> list[float | None]:

@@ -101,7 +101,7 @@ def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report
         text = f"Features of {cloud.title}, by true class. {projection}"
         figure.meta["square"] = True  # in print it is no higher than wide
         yield Item(f"{catalogue.CLOUD}{end}{part}", text, figure, 480)
-    figure = figures.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
+    figure = figures.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot))
     caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
     yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420)
 

@@ -84,7 +84,7 @@ def kl(classes: int, selected: int | None = None) -> Figure:
     values, names = np.linspace(1, 4, classes), tuple(f"<b>class {k}</b>" for k in range(classes))
     spike = 0.01234 + np.linspace(0, 4e-4, classes)
     one = KlToOneHot(names, values, spike, values / 3, (2.5, 0.0, 0.8), 1.0, 0.999, classes, classes - 1)
-    return figures.kl_to_one_hot(one, analysis.density, selected)
+    return figures.kl_to_one_hot(one, selected)
 
 
 def cloud(pictures_name: str = "attacked pictures", **more: Any) -> Figure:
@@ -257,7 +257,7 @@ NOTHING = replace(make_trajectory(), insertions=())
         (lambda: figures.grouped_accuracy(None, "Nothing yet."), "Nothing yet."),
         (lambda: figures.printed_beside_measured([], "nothing"), "nothing"),
         (lambda: figures.run_times([], "x"), "No measured run"),
-        (lambda: figures.kl_to_one_hot(nothing_held(), analysis.density), "The memory holds nothing"),
+        (lambda: figures.kl_to_one_hot(nothing_held()), "The memory holds nothing"),
     ],
 )
 def test_without_data_a_figure_is_a_sentence(figure: Callable[[], Figure], sentence: str) -> None:

@@ -39,7 +39,7 @@ def slow_purity(features: np.ndarray, label: np.ndarray, picture: np.ndarray, k:
 
 def test_silhouette_and_purity_agree_with_a_loop_over_the_points() -> None:
     cloud = make_cloud()
-    _, attacked, views, mean = analysis.separabilities(cloud, 3)
+    _, attacked, views, mean = analysis.separabilities(cloud)
     assert mean.chance == pytest.approx(4 / 14), "of 15 pictures, five of each class"
     whole = np.arange(len(cloud.label))
     each, crops = whole.repeat(VIEWS_SHOWN), cloud.views.reshape(-1, cloud.views.shape[-1])
@@ -47,7 +47,7 @@ def test_silhouette_and_purity_agree_with_a_loop_over_the_points() -> None:
         label = cloud.label[picture]
         assert row.count == len(picture)
         assert row.silhouette == pytest.approx(slow_silhouette(features, label), abs=1e-5)
-        assert row.purity == pytest.approx(slow_purity(features, label, picture, 3))
+        assert row.purity == pytest.approx(slow_purity(features, label, picture, 4))
 
 
 LABEL = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 pictures
@@ -67,7 +67,7 @@ LABEL = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 
 def test_well_separated_classes_reach_full_purity_among_other_pictures(
     what: str, label: np.ndarray, picture: np.ndarray, neighbours: int, purity: float
 ) -> None:
-    one = separability(what, np.eye(3)[label], label, picture, 5)
+    one = separability(what, np.eye(3)[label], label, picture)
     assert one.neighbours == neighbours, what
     assert np.isnan(one.chance) == np.isnan(purity), what
     assert one.purity == pytest.approx(purity, nan_ok=True), what

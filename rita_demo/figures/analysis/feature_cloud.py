@@ -68,7 +68,7 @@ def placed_cloud(cloud: FeatureCloud, measure: KlFunction) -> PlacedCloud:
     return PlacedCloud(cloud, points, {"PCA": coordinates}, {"PCA": caption}, kl_to_one_hot=kl)
 
 
-def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[Separability, ...]:
+def separabilities(cloud: FeatureCloud) -> tuple[Separability, ...]:
     """Silhouette and neighbour purity, in the original space, of (a) attacked pictures and (b) their views.
 
     Views of one picture are similar for reasons other than the class, so purity counts neighbours from other pictures
@@ -83,14 +83,10 @@ def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[S
         ("(b) their views", cloud.views.reshape(-1, width), each),
         ("(b) one point per picture: the mean of its views", _unit(cloud.views.mean(1)), whole),
     )
-    return tuple(
-        separability(what, features, cloud.label[picture], picture, neighbours) for what, features, picture in rows
-    )
+    return tuple(separability(what, features, cloud.label[picture], picture) for what, features, picture in rows)
 
 
-def separability(
-    what: str, features: np.ndarray, label: np.ndarray, picture: np.ndarray, neighbours: int
-) -> Separability:
+def separability(what: str, features: np.ndarray, label: np.ndarray, picture: np.ndarray) -> Separability:
     """One row of :func:`separabilities`. ``features`` (P, D) unit rows; ``label``, ``picture`` (P,) int."""
     from sklearn.metrics import silhouette_score  # imports for a second
 
@@ -103,7 +99,7 @@ def separability(
     same = (label[:, None] == label[None, :]) & other
     has_partner = same.any(1)  # a class with one picture has no neighbours of its own
     several = [len(np.unique(picture[label == k])) for k in np.unique(label[has_partner])]  # pictures of a class
-    enough = min(neighbours, min(several, default=1) - 1)
+    enough = min(NEIGHBOURS, min(several, default=1) - 1)
     purity = chance = np.nan
     if enough:
         nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[has_partner, :enough]

@@ -1,9 +1,8 @@
 """Definition 15: KL to one-hot of pictures and of cached views."""
 
-from collections.abc import Callable
-
 import numpy as np
 
+from rita_demo.figures.analysis.feature_cloud import density
 from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.labels import escaped, legend, percent
 from rita_demo.figures.shapes import category_axis, label_width, segments
@@ -21,15 +20,12 @@ MAX_ROWS = 20  # classes with a row of their own
 FRAME_HEIGHT, ROW_HEIGHT = 160, 31  # pixels: margins, and of a row with its share of the density above
 
 
-def kl_to_one_hot(
-    kl: KlToOneHot, density: Callable[[np.ndarray, np.ndarray], np.ndarray | None], selected: int | None = None
-) -> Figure:
+def kl_to_one_hot(kl: KlToOneHot, selected: int | None = None) -> Figure:
     """Above the density over the classes with a tick per class, below a row per class with its name; with too few classes
     for a density the rows alone.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
-    pictures. Marks carry ``customdata = (class, hover text)``. ``density``: values and positions -> curve
-    (``analysis.density``), or None for too few values; ``selected``: a class to mark."""
+    pictures. Marks carry ``customdata = (class, hover text)``. ``selected``: a class to mark."""
     every = np.concatenate([getattr(kl, name) for name in LINES])
     if not np.isfinite(every).any():
         return message_figure("The memory holds nothing to compare.")
@@ -66,8 +62,8 @@ def kl_to_one_hot(
     most = both[np.argsort(-np.abs(kl.original - kl.cached)[both], kind="stable")][:MAX_ROWS]
     rows = most[np.argsort(-kl.original[most], kind="stable")].tolist()
     places, below = list(range(len(rows)))[::-1], {"xaxis": "x2", "yaxis": "y2"}
-    x = segments(kl.original[rows].tolist(), kl.cached[rows].tolist())
-    figure.add_line(COLOURS["axis"], 1.5, x=x, y=segments(places, places), name="change", **below)
+    ends = segments(kl.original[rows].tolist(), kl.cached[rows].tolist())
+    figure.add_line(COLOURS["axis"], 1.5, x=ends, y=segments(places, places), name="change", **below)
     for name, (_, colour, _, symbol) in LINES.items():
         values = np.asarray(getattr(kl, name), float)
         shown = [k for k in rows if np.isfinite(values[k])]

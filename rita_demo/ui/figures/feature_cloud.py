@@ -170,7 +170,7 @@ class Kl(Cloud):
 
     def draw(self, session: Session, placed: PlacedCloud) -> Figure:
         """Densities or points, and classes."""
-        return figures.kl_to_one_hot(placed.kl_to_one_hot, analysis.density, selected_class(session))
+        return figures.kl_to_one_hot(placed.kl_to_one_hot, selected_class(session))
 
     def headline(self, session: Session, placed: PlacedCloud) -> str:
         """In how many classes the stored views are closer to a one-hot answer."""

@@ -32,8 +32,8 @@ UMAP_NEIGHBOURS = 15
 class FigureJobs:
     """The jobs. ``worker`` runs UMAP in another process."""
 
-    def __init__(self, context: AppContext, folders: DataFolders, worker: analysis.UmapProcess) -> None:
-        self._context, self._folders, self.worker = context, folders, worker
+    def __init__(self, context: AppContext, folders: DataFolders) -> None:
+        self._context, self._folders, self.worker = context, folders, analysis.UmapProcess()
         self._umap_threads = ThreadPoolExecutor(2, thread_name_prefix="umap")
 
     def collect(

@@ -14,7 +14,6 @@ import gradio as gr
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.figures.analysis import UmapProcess
 from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError
@@ -66,7 +65,7 @@ class FiguresTab:
 
     def __init__(self, context: AppContext, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.folders, self.opener = context, folders, opener
-        self.jobs = FigureJobs(context, folders, UmapProcess())
+        self.jobs = FigureJobs(context, folders)
         self.sources: list[tuple[str, str]] = []  # that pictures can be collected from now
         self.parts: Parts = {}
         self.export_count = 0

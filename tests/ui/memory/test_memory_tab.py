@@ -4,9 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
+from rita_demo.data.record_file import FileError
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
@@ -18,6 +20,7 @@ from rita_demo.ui.run_panels import summary_bar
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
+from tests.pipeline.test_memory_file import with_changes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, chosen, drawn, open_room
 from tests.ui.memory_client import MemoryClient
@@ -179,6 +182,14 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     assert session.memories.histories[0] is longer
     listed = [text for text, _ in panels.menu(session)["choices"]]
     assert len(set(listed)) == len(listed) >= 3, "no text stands twice"
+
+
+def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
+    data, width = memory_file.pack(client.session.history, engine.info.name, RECOMMENDED), engine.info.width
+    other = with_changes(data, names=("organ", *NAMES[1:]))
+    for file, wide, text in ((data, width + 1, "another width"), (other, width, "other class names than it says")):
+        with pytest.raises(FileError, match=text):
+            memory_file.unpack(file, None, engine.info.name, wide)
 
 
 def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(client, engine: ToyEngine) -> None:

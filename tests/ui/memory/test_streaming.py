@@ -54,7 +54,7 @@ class StreamClient:
 
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
-        fields = self.tab.form.fields
+        fields = self.tab.streaming.form.fields
         form = {c: c.value for c in fields.values()} | {fields["steps"]: 2}  # quick
         self.session.attack_defend.settings = {"views": 8, "prompts": 2}
         asked = {c: c.value for c in self.tab.streaming.inputs.values()}
