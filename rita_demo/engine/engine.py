@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -99,17 +100,9 @@ class Engine(Encoder):
 
     # --- attacks
 
-    def attack(
-        self,
-        picture: Picture,
-        class_prompts: ClassPrompts,
-        settings: Settings,
-        label: int,
-        target: int | None = None,
-        cache: CacheState | None = None,
-    ) -> AttackTrace:
+    def attack(self, *args: Any, **named: Any) -> AttackTrace:
         """Attack the square, as :meth:`attack_steps` does."""
-        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
+        return run_to_end(self.attack_steps(*args, **named))
 
     def attack_steps(
         self,

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
 
-from rita_demo.method.sinkhorn_newton import solve
+from rita_demo.method import sinkhorn_newton
 from rita_demo.process import cpu_threads
 
 
@@ -19,18 +20,21 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_only_the_solving_thread_is_single_threaded() -> None:
+def test_only_the_solving_thread_is_single_threaded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, list[int]] = {"solving": [], "new": []}
+    step = sinkhorn_newton._newton
 
-    def watch(*_: object) -> None:
+    def watched(*of: Any) -> torch.Tensor:
         seen["solving"].append(torch.get_num_threads())
         other = threading.Thread(target=lambda: seen["new"].append(torch.get_num_threads()))
         other.start()
         other.join()
+        return step(*of)
 
+    monkeypatch.setattr(sinkhorn_newton, "_newton", watched)
     cost = torch.rand(1, 8, 4, generator=torch.Generator().manual_seed(0))
     rows, columns = torch.full((1, 8), 1 / 8), torch.full((1, 4), 1 / 4)
-    solve(cost, rows, columns, entropy_weight=0.1, tolerance=1e-6, max_iterations=200, on_check=watch)
+    sinkhorn_newton.solve(cost, rows, columns, entropy_weight=0.1, tolerance=1e-6, max_iterations=200)
     assert set(seen["solving"]) == {1}
     assert set(seen["new"]) == {2}
     assert torch.get_num_threads() == 2
