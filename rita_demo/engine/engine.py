@@ -266,12 +266,12 @@ class Engine(Encoder):
             mask, weight = method.apply_to_views(exclusions, len(encoded_views[0].features), prompts.weight)
             views = [
                 method.Views(
-                    self.tensor(one.features),
+                    self.tensor(encoded.features),
                     to_torch(tuning, device),
                     mask,
-                    array_to_tensor(area_fractions(one.views.boxes), CPU),
+                    array_to_tensor(area_fractions(encoded.views.boxes), CPU),
                 )
-                for one, tuning in zip(encoded_views, tunings, strict=True)
+                for encoded, tuning in zip(encoded_views, tunings, strict=True)
             ]
             before = method.apply_to_cache(exclusions, to_torch(cache, CPU))
             decisions = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
