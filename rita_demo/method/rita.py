@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
 
 import torch
@@ -191,8 +190,8 @@ def _problems(
         targets.append((picture.moved.tuning.features, prompts.weight))
         if settings.protocol != "off":
             targets.append(cache_state.cache_atoms(own.cache, own.alignment, picture.zbar, settings.empty_class))
-        cost_to = partial(_cost_to, picture.moved.x, prompts.temperature, settings)
-        problems.append([(cost_to(atoms, weight), picture.weight, weight) for atoms, weight in targets])
+        costs = [view_cost(settings.cost, picture.moved.x, *target, prompts.temperature) for target in targets]
+        problems.append([(cost, picture.weight, weight) for cost, (_, weight) in zip(costs, targets)])
     return problems
 
 
@@ -262,20 +261,16 @@ def decision_logits(
     lam = settings.entropy_weight if settings.objective == "linear" else None
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
     x = step_back(x, settings.step_back, area_fraction)
-    cost_to = partial(_cost_to, x, prompts.temperature, settings)
-    total = differentiable_distance(trace.prompt_transport, cost_to(trace.prompt_features, prompts.weight), lam)
+    cost = view_cost(settings.cost, x, trace.prompt_features, prompts.weight, prompts.temperature)
+    total = differentiable_distance(trace.prompt_transport, cost, lam)
     alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
     if trace.cache_transport is not None and alpha:
         judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
         zbar = text_mean(judges, prompts.weight)
         atoms = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
-        total = total + alpha * differentiable_distance(trace.cache_transport, cost_to(*atoms), lam)
+        cost = view_cost(settings.cost, x, *atoms, prompts.temperature)
+        total = total + alpha * differentiable_distance(trace.cache_transport, cost, lam)
     return -total / ((1 + alpha) * prompts.temperature)
-
-
-def _cost_to(x: Tensor, temperature: float, settings: Settings, atoms: Tensor, weight: Tensor) -> Tensor:
-    """The cost (K, N, M) of moving the views ``x`` (N, D) onto atoms (K, M, D) with weights (K, M)."""
-    return view_cost(settings.cost, x, atoms, weight, temperature)
 
 
 class _StageTimer:
