@@ -40,7 +40,7 @@ class WithSettings:
     @property
     def param_names(self) -> dict[str, str]:
         """Short name -> full name of its own settings."""
-        return {one.name: one.stored_name or f"{self.name}.{one.name}" for one in self.settings}
+        return {setting.name: setting.stored_name or f"{self.name}.{setting.name}" for setting in self.settings}
 
     def param_values(self, settings: Settings) -> dict[str, JsonValue]:
         """Short names and values of its own settings; asking for another raises SettingError."""
@@ -122,7 +122,7 @@ class Attack(WithSettings):
             component = getattr(self, kind)
             if not callable(component) and component not in names:
                 raise ValueError(f"{kind} is a function or one of {', '.join(names)}; got {component!r}")
-        grouped = (replace(one, group="attack") if one.group == "baselines" else one for one in self.settings)
+        grouped = (replace(own, group="attack") if own.group == "baselines" else own for own in self.settings)
         object.__setattr__(self, "settings", tuple(grouped))
 
     @property

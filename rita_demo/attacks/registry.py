@@ -40,11 +40,12 @@ class Registry(Generic[T]):
         """Add those of all modules beside the module ``registry``, and ``also``. Names that ``order`` lacks follow."""
         package = registry.rpartition(".")[0]
         files = pkgutil.iter_modules(sys.modules[package].__path__)
-        modules = [import_module(f"{package}.{one.name}") for one in files]
+        modules = [import_module(f"{package}.{file.name}") for file in files]
         variable = self.kind.__name__.upper()
         records = [*(getattr(module, variable) for module in modules if hasattr(module, variable)), *also]
-        for one in sorted(records, key=lambda one: order.index(one.name) if one.name in order else len(order)):
-            self._add(one)
+        rank = {name: place for place, name in enumerate(order)}
+        for record in sorted(records, key=lambda record: rank.get(record.name, len(rank))):
+            self._add(record)
 
     def add_plugin(self, spec: str, record_of: Callable[[Any], T] | None = None) -> T:
         """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is, unless the
@@ -85,7 +86,7 @@ class Registry(Generic[T]):
 
     def plugin_specs(self) -> tuple[str, ...]:
         """``FILE.py:NAME`` of all that came from a file."""
-        return tuple(one.plugin for one in self.known.values() if one.plugin)
+        return tuple(record.plugin for record in self.known.values() if record.plugin)
 
     def _add(self, record: T) -> None:
         added: list[str] = []

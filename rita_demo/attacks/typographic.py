@@ -29,7 +29,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
     words = [
         word if word != WRONG_CLASS else request.names[k] if request.names else f"class {k}" for k in wrong.tolist()
     ]
-    written = [write_word(one, word) for one, word in zip(quantise(clean), words)]
+    written = [write_word(square, word) for square, word in zip(quantise(clean), words)]
     frames = [quantise(clean), torch.stack(written)]
     after, loss = measure(frames[1].float() / 255)
     yield 1, 1

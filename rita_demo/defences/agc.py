@@ -19,7 +19,7 @@ def distorted(picture: Tensor, count: int, seed: int) -> Tensor:
     ends = (corners + moves * (1 - 2 * corners)) * last  # inwards
     start = (corners * last).tolist()
     coefficients = [_coefficients(start, end.tolist()) for end in ends]
-    return torch.stack([perspective(picture, None, None, coefficients=one) for one in coefficients])
+    return torch.stack([perspective(picture, None, None, coefficients=eight) for eight in coefficients])
 
 
 def _coefficients(start: list[list[float]], end: list[list[float]]) -> list[float]:

@@ -28,7 +28,7 @@ def versions(picture: Tensor, seed: int) -> Tensor:
     hard += [_jpeg(picture.detach(), quality) for quality in JPEG_QUALITIES]
     groups.append(torch.stack([picture + (version - picture.detach()) for version in hard]))
     noise = [deviation * normal(picture.shape, generator).to(picture) for deviation in NOISES]
-    groups.append(torch.stack([(picture + one).clamp(0, 1) for one in noise]))
+    groups.append(torch.stack([(picture + drawn).clamp(0, 1) for drawn in noise]))
     groups.append(torch.stack([gaussian_blur(picture, [7, 7], [width, width]) for width in BLURS]))
     return torch.cat(groups)
 

@@ -71,5 +71,5 @@ DEFENCE = Defence(
     symbol="diamond",
     paper_name="Ensemble",
     attack_seconds=7,
-    settings=tuple(replace(one, stored_name=f"ensemble_{one.name}") for one in OWN),
+    settings=tuple(replace(setting, stored_name=f"ensemble_{setting.name}") for setting in OWN),
 )

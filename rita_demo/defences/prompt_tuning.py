@@ -20,7 +20,8 @@ def tuned_prompts(
         with torch.no_grad():
             z = inputs.encode_prompts(start)
             loss = loss_from(views.detach().clone(), z)
-        return z, method.optimise_contexts(inputs.encode_prompts, start, loss, STEPS, RATE).features[:, 0]
+        _, tuned, *_ = method.optimise_contexts(inputs.encode_prompts, start, loss, STEPS, RATE)
+        return z, tuned[:, 0]
 
 
 def tuned_on_surest(inputs: DefenceInput, loss: Callable[[Tensor], Tensor], spread: float = 0.0) -> Tensor:

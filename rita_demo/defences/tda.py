@@ -60,7 +60,7 @@ def cache_logits(inputs: DefenceInput, memory: CacheState) -> Tensor:
     F_i the features of the positive cache and their classes, F_j those of the negative cache and their own answers.
     Differentiable in the picture; the memory is a constant."""
     params, x, z = inputs.params, method.unit(inputs.views[0]), inputs.template_features
-    (sure, filled), (unsure, present) = ((one.features.to(x), _filled(one).to(x.device)) for one in parts(memory))
+    (sure, filled), (unsure, present) = ((cache.features.to(x), _filled(cache).to(x.device)) for cache in parts(memory))
     near = (params["beta"] * (sure @ x - 1)).exp() * filled
     unsure = unsure[present]
     likely = ((unsure @ z.T / inputs.temperature).softmax(-1) > UNLIKELY).to(x)

@@ -92,7 +92,7 @@ def defence_logits(
         )
         return logits(seen)
 
-    return lambda pixels, seeds: torch.stack([answer(*one) for one in zip(pixels, seeds)])[:, None]
+    return lambda pixels, seeds: torch.stack([*map(answer, pixels, seeds)])[:, None]
 
 
 def _random_views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> tuple[Tensor, Tensor]:

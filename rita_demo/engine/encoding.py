@@ -157,17 +157,12 @@ class Encoder:
                 make_views(self.pixels(picture), settings.replace(view_seed=seed), self.info.side)
                 for picture, seed in zip(pictures, seeds, strict=True)
             ]
-            pixels = torch.cat([one.pixels for one in drawn if one.pixels is not None])
+            pixels = torch.cat([views.pixels for views in drawn if views.pixels is not None])
             features = tensor_to_numpy(check_finite(self._backbone.encode_views(pixels, len(drawn))))
         each = features.reshape(len(drawn), -1, features.shape[1])
-        return [
-            EncodedViews(
-                to_numpy(replace(one, pixels=None)),
-                own,
-                hash_key("together", self.info.name, picture.key, str(settings), str(seed)),
-            )
-            for one, own, picture, seed in zip(drawn, each, pictures, seeds)
-        ]
+        asked = [(picture.key, str(settings), str(seed)) for picture, seed in zip(pictures, seeds)]
+        keys = [hash_key("together", self.info.name, *key) for key in asked]
+        return [EncodedViews(to_numpy(replace(views, pixels=None)), x, key) for views, x, key in zip(drawn, each, keys)]
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
         """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`encode_views` or drawn."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -99,17 +100,9 @@ class Engine(Encoder):
 
     # --- attacks
 
-    def attack(
-        self,
-        picture: Picture,
-        class_prompts: ClassPrompts,
-        settings: Settings,
-        label: int,
-        target: int | None = None,
-        cache: CacheState | None = None,
-    ) -> AttackTrace:
+    def attack(self, *args: Any, **named: Any) -> AttackTrace:
         """Attack the square, as :meth:`attack_steps` does."""
-        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
+        return run_to_end(self.attack_steps(*args, **named))
 
     def attack_steps(
         self,
@@ -273,12 +266,12 @@ class Engine(Encoder):
             mask, weight = method.apply_to_views(exclusions, len(encoded_views[0].features), prompts.weight)
             views = [
                 method.Views(
-                    self.tensor(one.features),
+                    self.tensor(encoded.features),
                     to_torch(tuning, device),
                     mask,
-                    array_to_tensor(area_fractions(one.views.boxes), CPU),
+                    array_to_tensor(area_fractions(encoded.views.boxes), CPU),
                 )
-                for one, tuning in zip(encoded_views, tunings, strict=True)
+                for encoded, tuning in zip(encoded_views, tunings, strict=True)
             ]
             before = method.apply_to_cache(exclusions, to_torch(cache, CPU))
             decisions = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)

@@ -59,11 +59,11 @@ def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = 
 def align_together(caches: Sequence[CacheState], text_means: Sequence[Tensor], completion: str) -> list[Alignment]:
     """:func:`align` of several caches of one shape, where the means of the prompts lie: their classes are rotated at once."""
     device, classes = text_means[0].device, len(text_means[0])
-    features, count = (_joined(parts).to(device) for parts in zip(*((one.features, one.count) for one in caches)))
+    features, count = (_joined(parts).to(device) for parts in zip(*((cache.features, cache.count) for cache in caches)))
     whole = align(features, count, _joined(text_means), completion)
     tensors = (part.split(classes) for part in (whole.aligned, whole.resultant_length, whole.angle))
     notes = [whole.notes[n : n + classes] for n in range(0, len(whole.notes), classes)]
-    return [Alignment(*one) for one in zip(*tensors, notes, strict=True)]
+    return [Alignment(*fields) for fields in zip(*tensors, notes, strict=True)]
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
 
 import torch
@@ -78,20 +77,20 @@ def decide_in_turn(
         moved = _step_views_back(pictures, prompts, settings, stage)
         with single_threaded(), exact_products(prompts.features.device):  # dozens of small operations per stage
             with stage("confidence"):  # p_n, H_n, pseudo-labels
-                judged = [_judge(one, prompts, settings) for one in moved]
+                judged = [_judge(picture, prompts, settings) for picture in moved]
             with stage("cache"):  # the confident views enter
                 remembered = _remember(judged, cache, settings)
             with stage("transport"):  # d_OT(k) and d_cOT(k) for all k
                 problems = _problems(judged, remembered, prompts, settings)
                 solved = transports([problem for own in problems for problem in own], **transport_options(settings))
-                distances = torch.stack([one.distance for one in solved]).cpu()
+                distances = torch.stack([transport.distance for transport in solved]).cpu()
             with stage("decision"):  # argmin
                 each = iter(zip(solved, distances))
-                own = [list(islice(each, len(one))) for one in problems]
-                traces = [_trace(*one, prompts, settings) for one in zip(judged, remembered, own)]
+                own = [list(islice(each, len(picture))) for picture in problems]
+                traces = [_trace(*parts, prompts, settings) for parts in zip(judged, remembered, own)]
     seconds = {name: taken / len(pictures) for name, taken in stage.seconds.items()}
     pairs = zip(traces, remembered, strict=True)
-    return [(replace(trace, seconds=dict(seconds)), one.next_cache) for trace, one in pairs]
+    return [(replace(trace, seconds=dict(seconds)), memory.next_cache) for trace, memory in pairs]
 
 
 @dataclass(frozen=True)
@@ -159,23 +158,23 @@ class _Remembered:
 
 def _remember(judged: Sequence[_Judged], cache: CacheState, settings: Settings) -> list[_Remembered]:
     """The caches of pictures in turn. Their bookkeeping asks for single numbers: it is done on the CPU, where they lie."""
-    parts = [(one.moved.x, c.entropy, c.label, c.kept) for one in judged for c in [one.confidence]]
+    parts = [(picture.moved.x, c.entropy, c.label, c.kept) for picture in judged for c in [picture.confidence]]
     host = iter(on_host(list(chain(*parts))))
     used, updates, following = [], [], []
-    for one, x, entropy, label, kept in zip(judged, host, host, host, host):  # four tensors of each
+    for picture, x, entropy, label, kept in zip(judged, host, host, host, host):  # four tensors of each
         before = cache_state.resize(cache, settings.slots)
         if settings.protocol != "stream":
             before = cache_state.cleared(before)
         after, update = before, CacheUpdate((), ())
         if settings.protocol != "off":
-            known = replace(one.confidence, entropy=entropy, label=label, kept=kept)
+            known = replace(picture.confidence, entropy=entropy, label=label, kept=kept)
             after, update = cache_state.update(before, x, known, views_per_image=settings.views_per_image)
             cache = after
         used.append(after if settings.order == "update_first" else before)
         updates.append(update)
         following.append(cache)
-    alignments = align_together(used, [one.zbar for one in judged], settings.completion)
-    return [_Remembered(*one) for one in zip(used, updates, following, alignments, strict=True)]
+    alignments = align_together(used, [picture.zbar for picture in judged], settings.completion)
+    return [_Remembered(*fields) for fields in zip(used, updates, following, alignments, strict=True)]
 
 
 def _problems(
@@ -183,15 +182,15 @@ def _problems(
 ) -> list[list[Problem]]:
     """The transports of each picture: to the initial prompts, if these differ from the tuned ones, to those, and to the cache
     if there is one."""
-    tuned = torch.stack([(one.moved.tuning.features != prompts.features).any() for one in judged]).tolist()
+    tuned = torch.stack([(picture.moved.tuning.features != prompts.features).any() for picture in judged]).tolist()
     problems = []
-    for one, own, both in zip(judged, remembered, tuned):
+    for picture, own, both in zip(judged, remembered, tuned):
         targets = [(prompts.features, prompts.weight)] if both else []
-        targets.append((one.moved.tuning.features, prompts.weight))
+        targets.append((picture.moved.tuning.features, prompts.weight))
         if settings.protocol != "off":
-            targets.append(cache_state.cache_atoms(own.cache, own.alignment, one.zbar, settings.empty_class))
-        cost_to = partial(_cost_to, one.moved.x, prompts.temperature, settings)
-        problems.append([(cost_to(atoms, weight), one.weight, weight) for atoms, weight in targets])
+            targets.append(cache_state.cache_atoms(own.cache, own.alignment, picture.zbar, settings.empty_class))
+        costs = [view_cost(settings.cost, picture.moved.x, *target, prompts.temperature) for target in targets]
+        problems.append([(cost, picture.weight, weight) for cost, (_, weight) in zip(costs, targets)])
     return problems
 
 
@@ -261,20 +260,16 @@ def decision_logits(
     lam = settings.entropy_weight if settings.objective == "linear" else None
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
     x = step_back(x, settings.step_back, area_fraction)
-    cost_to = partial(_cost_to, x, prompts.temperature, settings)
-    total = differentiable_distance(trace.prompt_transport, cost_to(trace.prompt_features, prompts.weight), lam)
+    cost = view_cost(settings.cost, x, trace.prompt_features, prompts.weight, prompts.temperature)
+    total = differentiable_distance(trace.prompt_transport, cost, lam)
     alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
     if trace.cache_transport is not None and alpha:
         judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
         zbar = text_mean(judges, prompts.weight)
         atoms = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
-        total = total + alpha * differentiable_distance(trace.cache_transport, cost_to(*atoms), lam)
+        cost = view_cost(settings.cost, x, *atoms, prompts.temperature)
+        total = total + alpha * differentiable_distance(trace.cache_transport, cost, lam)
     return -total / ((1 + alpha) * prompts.temperature)
-
-
-def _cost_to(x: Tensor, temperature: float, settings: Settings, atoms: Tensor, weight: Tensor) -> Tensor:
-    """The cost (K, N, M) of moving the views ``x`` (N, D) onto atoms (K, M, D) with weights (K, M)."""
-    return view_cost(settings.cost, x, atoms, weight, temperature)
 
 
 class _StageTimer:

@@ -128,7 +128,7 @@ def _all_classes(
     shape are joined and cut again, because a GPU does a few large steps faster than many small ones."""
     alike: dict[Any, list[int]] = {}
     for n, item in enumerate(items):
-        alike.setdefault(tuple((one.shape, one.dtype) for one in item), []).append(n)
+        alike.setdefault(tuple((tensor.shape, tensor.dtype) for tensor in item), []).append(n)
     results: dict[int, tuple[Tensor, ...]] = {}
     for numbers in alike.values():
         if len(numbers) == 1:
@@ -136,20 +136,20 @@ def _all_classes(
             continue
         whole = function(*(torch.cat(parts) for parts in zip(*(items[n] for n in numbers))))
         sizes = [len(items[n][0]) for n in numbers]
-        results.update(zip(numbers, zip(*(one.split(sizes) for one in whole))))
+        results.update(zip(numbers, zip(*(joined.split(sizes) for joined in whole))))
     return [results[n] for n in range(len(items))]
 
 
 def _fitting(problems: Sequence[Problem]) -> Iterator[list[Problem]]:
     """The problems in order, in parts that are solved as one: as many neighbours as fit (:data:`TOGETHER`)."""
     part = list[Problem]()
-    for one in problems:
-        costs = [C for C, *_ in (*part, one)]
-        numbers = sum(len(C) for C in costs) * one[0].shape[1] * max(C.shape[2] for C in costs)
-        if part and numbers > TOGETHER.get(one[0].device.type, TOGETHER_ELSEWHERE):
+    for problem in problems:
+        costs = [C for C, *_ in (*part, problem)]
+        numbers = sum(len(C) for C in costs) * problem[0].shape[1] * max(C.shape[2] for C in costs)
+        if part and numbers > TOGETHER.get(problem[0].device.type, TOGETHER_ELSEWHERE):
             yield part
             part = []
-        part.append(one)
+        part.append(problem)
     yield part
 
 
@@ -165,7 +165,7 @@ def _solve_together(problems: Sequence[Problem], solve: Callable[[Tensor, Tensor
     ]
     whole = solve(*(torch.cat(parts) for parts in zip(*padded)))
     if whole.stalled:
-        return [solve(*one) for one in problems]
+        return [solve(*problem) for problem in problems]
     return [whole.part(first, last, n) for first, last, n in zip([0, *ends], ends, widths)]
 
 

@@ -17,7 +17,6 @@ than Sinkhorn."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -32,7 +31,6 @@ from rita_demo.process.gpu import CudaGraphs, on_host
 ANNEALING_START = 4.0  # annealing starts where the largest centred cost is this many lambda
 LEVEL_TOLERANCE = 0.1  # lambda is halved when every column error is below this share of the smallest column
 GAIN_TOLERANCE = 1e-5  # gains of the dual, in units of lambda, that differ by less count as equal
-CheckCallback = Callable[[float, Tensor, Tensor], None]  # lambda, plan, column potentials
 TOGETHER = {"cuda": 4}  # steps before the host looks at the residual
 STALL_STEPS = 25  # steps without a 10 % smaller residual that count as stalled
 _RECORDED = CudaGraphs(enabled=True)  # used with tensors of a GPU only
@@ -122,10 +120,6 @@ class _Problem(NamedTuple):
         = 0.001."""
         return self._evaluate(old.kernel + step, old.g + step * level[:, None, None], step)
 
-    def plan(self, iterate: _Iterate) -> Tensor:
-        """(K, N, M), rows exact."""
-        return (iterate.kernel.exp() * self.a).transpose(1, 2).contiguous()
-
     def _evaluate(self, kernel: Tensor, g: Tensor, step: Tensor) -> _Iterate:
         rows = kernel.logsumexp(1, keepdim=True)
         kernel = kernel - rows
@@ -135,14 +129,7 @@ class _Problem(NamedTuple):
 
 
 def solve(
-    cost: Tensor,
-    rows: Tensor,
-    columns: Tensor,
-    *,
-    entropy_weight: float,
-    tolerance: float,
-    max_iterations: int,
-    on_check: CheckCallback | None = None,
+    cost: Tensor, rows: Tensor, columns: Tensor, *, entropy_weight: float, tolerance: float, max_iterations: int
 ) -> Solution:
     """``argmin_T <T, C> + lambda KL(T || rows x columns)``, marginals ``rows`` and ``columns``.
 
@@ -151,9 +138,7 @@ def solve(
         rows, columns: (K, N) and (K, M), non-negative, each sums to 1; an entry of 0 has no mass.
         entropy_weight: lambda > 0, in units of the cost.
         tolerance: a class stops when its largest column error is at most this (total mass is 1).
-        max_iterations: limit on steps, annealing included.
-        on_check: for one class (K = 1): called at every check with lambda, the plan (1, N, M) and its column potentials
-            (M,)."""
+        max_iterations: limit on steps, annealing included."""
     if len(cost) == 0:
         none = cost.new_zeros(0, device="cpu")
         return Solution(cost, (rows, columns), none[:, None], none.long(), none.bool(), False)
@@ -165,14 +150,9 @@ def solve(
     C = C - f0
     g0 = (C * a).sum(2, keepdim=True)
     problem = _Problem(C - g0, a, b, a.log(), b.log())
-
-    def report_check(iterate: _Iterate, level: Tensor) -> None:
-        if on_check is not None:
-            on_check(float(level[0]), problem.plan(iterate), (iterate.g + g0).flatten())
-
     with single_threaded():
-        iterate, errors, steps, stalled = _descend(problem, entropy_weight, tolerance, max_iterations, report_check)
-        plan = problem.plan(iterate)
+        iterate, errors, steps, stalled = _descend(problem, entropy_weight, tolerance, max_iterations)
+        plan = (iterate.kernel.exp() * problem.a).transpose(1, 2).contiguous()
         exponent = problem.log_b + (iterate.g - problem.cost) / entropy_weight
         f = f0.flatten(1) - entropy_weight * exponent.logsumexp(1)
         errors, steps = on_host([errors, steps])
@@ -180,11 +160,7 @@ def solve(
 
 
 def _descend(
-    problem: _Problem,
-    target: float,
-    tolerance: float,
-    max_iterations: int,
-    on_check: Callable[[_Iterate, Tensor], None],
+    problem: _Problem, target: float, tolerance: float, max_iterations: int
 ) -> tuple[_Iterate, Tensor, Tensor, bool]:
     """Iterate every class from a large lambda down to ``target``, and then to within the tolerance. Returns the last
     iterate, and errors, steps and stalled of a :class:`Solution`."""
@@ -205,7 +181,6 @@ def _descend(
         going = ~arrived | (iterate.error > tolerance)
         state = torch.stack([going.any(), going.all(), error.max(), arrived.all()])
         some, all_going, worst, all_arrived = state.tolist()  # the only wait for the device
-        on_check(iterate, level)
         moving = worst < 0.9 * best or not all_arrived
         best, waited = (worst, 0) if moving else (best, waited + together)
         errors.append(error.clone()[None])

@@ -59,7 +59,7 @@ def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
             def loss_at(z: Tensor) -> Tensor:
                 return tuning_loss(x, z, z_weight, settings, temperature)
 
-            return _optimise(prompts.encode, start, loss_at, steps, settings.tuning_rate, prompts.initial())
+            return optimise_contexts(prompts.encode, start, loss_at, steps, settings.tuning_rate, prompts.initial())
 
         if steps == 0 or settings.tuning_loss == "transport":  # which takes as many steps as it needs
             return Tuning(*update(x, z_weight))
@@ -68,14 +68,6 @@ def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
 
 
 def optimise_contexts(
-    encode: Encode, start: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float
-) -> Tuning:
-    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed. ``loss``:
-    prompt features (K, M, D) to a scalar. ``rate``: learning rate."""
-    return Tuning(*_optimise(encode, start, loss, steps, rate))
-
-
-def _optimise(
     encode: Encode,
     start: Tensor,
     loss: Callable[[Tensor], Tensor],
@@ -83,8 +75,9 @@ def _optimise(
     rate: float,
     initial: tuple[Tensor, Tensor] | None = None,
 ) -> Updated:
-    """:func:`optimise_contexts` as tensors. ``initial``: a leaf of the same contexts and their features, with a graph that
-    stays."""
+    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed: the fields of a
+    :class:`Tuning`. ``loss``: prompt features (K, M, D) to a scalar. ``rate``: learning rate. ``initial``: a leaf of the same
+    contexts and their features, with a graph that stays."""
     context, mean, square = start.clone().requires_grad_(), torch.zeros_like(start), torch.zeros_like(start)
     losses, gradients = [], []
     for step in range(steps):

@@ -85,8 +85,8 @@ class ArenaTable:
         if run is None or own is None:
             return run is self.run
         first, second = (
-            (one.clean.picture.key, one.class_prompts.names, one.label_given and one.label, unattacked(one.settings))
-            for one in (self.run, run)
+            (run.clean.picture.key, run.class_prompts.names, run.label_given and run.label, unattacked(run.settings))
+            for run in (self.run, run)
         )
         same_memory = (
             np.array_equal(getattr(own.cache, part), getattr(run.cache_before, part)) for part in ("count", "features")
@@ -184,7 +184,7 @@ def arena_steps(
             yield TableProgress(sentence, (done + share * _seconds(job)) / total, table, cells)
         table = replace(table, towers={**table.towers, name: steps.value})
         done += _seconds(job)
-        answers = sum(len(one.cells) for one in table.towers.values())
+        answers = sum(len(tower.cells) for tower in table.towers.values())
         yield TableProgress(f"{answers} answers", done / total, table)
     return table
 

@@ -27,9 +27,9 @@ def choose_steps(
     """Run the candidates until one is shown: yields the progress, returns its sample and run; None without candidates."""
     best: tuple[str, Run] | None = None
     for key, budget in candidates:
-        one, own = samples.sample(key), settings.replace(budget=budget)
-        picture, label = one.load(square=own.square, side=engine.info.side), one.names.index(one.label)
-        run = yield from run_picture_steps(engine, picture, one.names, own, label=label)
+        sample, own = samples.sample(key), settings.replace(budget=budget)
+        picture, label = sample.load(square=own.square, side=engine.info.side), sample.names.index(sample.label)
+        run = yield from run_picture_steps(engine, picture, sample.names, own, label=label)
         rescued = run.attack is not None and run.attack.fooled and run.attacked.verdicts["rita"].label == label
         if rescued:
             return key, run

@@ -138,8 +138,8 @@ def defend(
         decide = decider(engine, encoded_views, class_prompts, cache, settings, trace)
         answers = engine.answers(encoded_views, class_prompts, settings, methods, decide, picture, cache)
     result = with_answers(ImageResult(picture, encoded_views, trace, {}), answers)
-    memories = {name: one.memory[0] for name, one in result.verdicts.items() if one.memory is not None}
-    verdicts = {name: replace(one, memory=None) for name, one in result.verdicts.items()}
+    memories = {name: verdict.memory[0] for name, verdict in result.verdicts.items() if verdict.memory is not None}
+    verdicts = {name: replace(verdict, memory=None) for name, verdict in result.verdicts.items()}
     return replace(result, verdicts=verdicts), replace(after, others={**after.others, **memories})
 
 

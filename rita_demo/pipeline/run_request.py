@@ -95,8 +95,8 @@ class RunRequest:
             raise SettingError("A target needs an attack, but the attack is none.", "Choose an attack, or no target.")
         answering, names = method_names(methods), class_names(classes, vocabulary)
         label, target = (
-            None if one is None else label_index(names, one, what)
-            for what, one in (("label", label), ("target", target))
+            None if value is None else label_index(names, value, what)
+            for what, value in (("label", label), ("target", target))
         )
         return cls(picture, names, settings, label, target, methods=answering)
 

@@ -49,16 +49,16 @@ class SmallestBudget:
     @property
     def breaking(self) -> BudgetProbe | None:
         """The attack at :attr:`budget`."""
-        return next((one for one in self.probes if one.budget == self.budget), None)
+        return next((probe for probe in self.probes if probe.budget == self.budget), None)
 
 
-def row_of(one: SmallestBudget, names: Sequence[str]) -> dict[str, JsonValue]:
+def row_of(result: SmallestBudget, names: Sequence[str]) -> dict[str, JsonValue]:
     """A result as a row of a table, with the class ``names`` of its run. ``tried``: every budget, and whether the defence fell
     there, as "4:stands 8:falls"."""
-    breaking, probes = one.breaking, one.probes
+    breaking, probes = result.breaking, result.probes
     return {
-        "method": one.method,
-        "budget": one.budget,
+        "method": result.method,
+        "budget": result.budget,
         "answer": None if breaking is None else names[breaking.answer],
         "linf": None if breaking is None else breaking.linf,
         "l2": None if breaking is None else breaking.l2,
@@ -85,7 +85,7 @@ def smallest_budget_steps(engine: Engine, run: Run, method: str, most: int) -> G
     probes: dict[int, BudgetProbe] = {}
     stood, broke, budget = 0, None, min(max(run.settings.budget, 1), most)
     while broke is None or broke - stood > 1:
-        start = min(probes.values(), key=lambda one: (not one.broken, abs(one.budget - budget)), default=None)
+        start = min(probes.values(), key=lambda probe: (not probe.broken, abs(probe.budget - budget)), default=None)
         probe = yield from _probe_steps(engine, run, method, budget, None if start is None else start.pixels)
         probes[budget] = probe
         yield f"{DEFENCES[method].title} {'falls' if probe.broken else 'stands'} at {budget}/255"

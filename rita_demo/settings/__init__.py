@@ -194,9 +194,9 @@ def _sentences_below_fields(owner: type) -> dict[str, str]:
     (definition,) = ast.parse(inspect.getsource(owner)).body
     assert isinstance(definition, ast.ClassDef)
     return {
-        ast.unparse(one.target): " ".join(ast.literal_eval(below.value).split())
-        for one, below in pairwise(definition.body)
-        if isinstance(one, ast.AnnAssign) and isinstance(below, ast.Expr)
+        ast.unparse(statement.target): " ".join(ast.literal_eval(below.value).split())
+        for statement, below in pairwise(definition.body)
+        if isinstance(statement, ast.AnnAssign) and isinstance(below, ast.Expr)
     }
 
 

@@ -154,9 +154,7 @@ def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | Non
 @pytest.mark.parametrize("steps", [1, 7, 10])
 @pytest.mark.parametrize(("budget", "kind"), [(1, "grey"), (4, "grey"), (4, "edges"), (8, "edges")])
 @pytest.mark.parametrize("target", [None, 3])
-def test_pgd_pixels_equal_torchattack_from_the_same_start(
-    monkeypatch: pytest.MonkeyPatch, steps: int, budget: int, kind: str, target: int | None
-) -> None:
+def test_pgd_pixels_equal_torchattack_from_the_same_start(monkeypatch, steps, budget, kind, target) -> None:
     model, pixels = RecordingModel(), square(4, kind)
     ours = drain(model, pixels, 5, target, budget=budget, steps=steps)
     start = first_perturbed(model, pixels) - pixels[None]

@@ -95,9 +95,7 @@ RETURN = "return verdict_of(p)"
         ("inputs.views[0]", "inputs.decide(inputs.settings)", "mine.py, line 5: TypeError"),
     ],
 )
-def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(
-    tmp_path: Path, old: str, new: str, sentence: str
-) -> None:
+def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(tmp_path, old, new, sentence) -> None:
     run = run_with(write(tmp_path, old, new))
     assert run.answered == ("clip", "ensemble", "rita")
     assert str(run.faults["mine"]).startswith(sentence)
@@ -123,9 +121,7 @@ def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(
         ("low=0.1", 'low=0.1, group="x"', "mine.py, line 10: The group of the setting mine.sharpness"),
     ],
 )
-def test_a_plugin_that_cannot_be_loaded_is_a_sentence(
-    tmp_path: Path, old: str, new: str, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plugin_that_cannot_be_loaded_is_a_sentence(tmp_path, old, new, sentence, capsys) -> None:
     words = ["explain", "none.png", "--classes", "a,b", "--defence", write(tmp_path, old, new)]
     assert cli.main(words) == 1
     printed = capsys.readouterr().err

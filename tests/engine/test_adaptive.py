@@ -93,9 +93,7 @@ def counted(inputs: DefenceInput) -> Verdict:
 
 
 @pytest.mark.parametrize("plugin", [counted], indirect=True)
-def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_answers_with(
-    toy: ToyEngine, plugin: str
-) -> None:
+def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_answers_with(toy, plugin) -> None:
     settings = QUICK.replace(views=24, attack_views=3, **{"adaptive.against": plugin, "adaptive.steps": 2})
     SEEN.clear()
     one = SAMPLES["motorcycle"]

@@ -2,7 +2,6 @@
 attackers differentiate."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -102,9 +101,7 @@ PICTURE = picture_of(photo(64, 64))
 
 
 @pytest.mark.parametrize("augmix", [False, True])
-def test_kept_pixels_equal_those_drawn_again(
-    tiny_model_dir: Path, augmix: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kept_pixels_equal_those_drawn_again(tiny_model_dir, augmix, monkeypatch) -> None:
     backbone = vlm.registry.load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
     settings = RECOMMENDED.replace(views=8, views_augmix=augmix)
     drawn = Engine(backbone).view_pixels(PICTURE, settings)

@@ -40,9 +40,7 @@ def solved(cost: F, a: F, b: F, dtype: torch.dtype, **options: object) -> Transp
     ("views", "atoms", "rho"),
     [(1, 1, 1), (1, 4, 1), (6, 1, 1), (8, 3, 1), (5, 5, 1), (8, 3, 0.9), (8, 3, 0.5), (8, 3, 0.1)],
 )
-def test_balanced_and_partial_plans_agree_with_pot(
-    views: int, atoms: int, rho: float, entropy_weight: float, uniform: bool, dtype: torch.dtype
-) -> None:
+def test_balanced_and_partial_plans_agree_with_pot(views, atoms, rho, entropy_weight, uniform, dtype) -> None:
     """Partial transport is the balanced problem with one more column."""
     cost, a, b = problem(3, 3, views, atoms, uniform)
     ours = solved(cost, a, b, dtype, entropy_weight=entropy_weight, transported_mass=rho)
@@ -60,9 +58,7 @@ def test_balanced_and_partial_plans_agree_with_pot(
 @pytest.mark.parametrize("objective", ["linear", "entropic", "kl"])
 @pytest.mark.parametrize("rho", [1.0, 0.5, 0.2])
 @pytest.mark.parametrize("entropy_weight", [0.01, 0.1, 1.0])
-def test_every_objective_agrees_with_the_slow_solver(
-    objective: str, rho: float, entropy_weight: float, dtype: torch.dtype
-) -> None:
+def test_every_objective_agrees_with_the_slow_solver(objective, rho, entropy_weight, dtype) -> None:
     cost, a, b = problem(5, 4, 7, 3, uniform=False)
     b[0], b[1] = [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]  # classes with fewer atoms
     options = {"entropy_weight": entropy_weight, "transported_mass": rho, "objective": objective}

@@ -35,9 +35,7 @@ CASES = {
 
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_forward_equals_the_decision_and_backward_of_an_entropic_value_uses_the_fixed_plan(
-    case: str, padded: bool
-) -> None:
+def test_forward_equals_the_decision_and_backward_of_an_entropic_value_uses_the_fixed_plan(case, padded) -> None:
     toy, settings = make_toy_model(padded=padded), CASES[case].replace(**TIGHT)
     prompts, cache = toy.prompts(), cache_after(toy, settings)
     x = torch.tensor(toy.pictures[4], requires_grad=True)

@@ -83,9 +83,7 @@ def test_every_step_has_a_full_record_from_the_same_boxes_and_memory(example_run
 
 
 @pytest.mark.parametrize(("asked", "shown"), [(0, 0), (3, 3), (4, 5), (6, None), (7, None), (99, None), (-5, 0)])
-def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(
-    example_run: Run, step_results: Results, asked: int, shown: int | None
-) -> None:
+def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(example_run, step_results, asked, shown) -> None:
     now = run_at_step(example_run, step_results, asked)
     assert now.step == shown
     if shown is None:

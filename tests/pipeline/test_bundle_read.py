@@ -155,9 +155,7 @@ def test_a_hostile_zip_gives_an_error_message(bundle_bytes: bytes, what: str, fo
         read(data)
 
 
-def test_a_member_that_is_not_needed_is_never_decompressed(
-    bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_that_is_not_needed_is_never_decompressed(bundle_bytes, monkeypatch) -> None:
     opened, plain = set(), zipfile.ZipFile.open
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     read(bundle_bytes)
@@ -213,9 +211,7 @@ def packed_blanks(start: bytes, mebibytes: int) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("checked", "sentence"), [(0, "damaged"), (1000, "damaged"), (1001, "not as long as")])
-def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
-    bundle_bytes: bytes, tmp_path: Path, checked: int, sentence: str
-) -> None:
+def test_a_zip_bomb_with_a_false_size_is_never_decompressed(bundle_bytes, tmp_path, checked, sentence) -> None:
     """1 GiB of blanks after the start of the run, packed into 1 MB, which says that it holds a thousand bytes, with the
     checksum of so many."""
     start = members(bundle_bytes)[CONTAINER][:1000]
@@ -251,9 +247,7 @@ def test_damaged_bytes_give_a_run_or_an_error_message(bundle_bytes: bytes) -> No
 @pytest.mark.parametrize(
     ("load", "most"), [(read_file, 192 << 20), (memory_file.read_file, memory_file.MAX_FILE_BYTES)]
 )
-def test_a_file_is_checked_before_it_is_read(
-    load: Callable[[Path], object], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_checked_before_it_is_read(load, most, tmp_path, monkeypatch) -> None:
     for path in (tmp_path / "gone.zip", tmp_path):
         with pytest.raises(BundleError, match=f"'{path.name}' cannot be read"):
             load(path)

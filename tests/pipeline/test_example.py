@@ -1,8 +1,7 @@
 """The worked example that ships with the project is the run that this project makes; stored files that are missing or damaged."""
 
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,9 +83,7 @@ def test_the_views_on_screen_are_those_of_the_engine(engine: Engine, stored: Run
 
 @pytest.mark.parametrize("data", [None, b"", b"{}", b"[1]", b"PK\x03\x04" + bytes(40)])
 @pytest.mark.parametrize("module", [arena_file, example, story])
-def test_a_missing_or_broken_file_is_an_error_message(
-    module: ModuleType, data: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_or_broken_file_is_an_error_message(module, data, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(module, "STORED", tmp_path / "stored")
     if data is not None:
         module.STORED.write_bytes(data)

@@ -109,9 +109,7 @@ def test_what_became_of_an_answer(attacked_run: Run, method: str, case: tuple) -
 
 
 @pytest.mark.parametrize(("attack", "known"), [("adaptive", "rita"), ("adaptive", "clip"), ("pgd", "")])
-def test_the_attacker_knows_the_method_that_the_attack_is_made_against(
-    attacked_run: Run, attack: str, known: str
-) -> None:
+def test_the_attacker_knows_the_method_that_the_attack_is_made_against(attacked_run, attack, known) -> None:
     settings = RECOMMENDED.replace(attack=attack, **({"adaptive.against": known} if known else {}))
     found = outcome(replace(attacked_run, settings=settings))
     assert [name for name, one in found.items() if one.known] == ([known] if known else [])

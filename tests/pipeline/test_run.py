@@ -24,7 +24,7 @@ from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run, SamePrompt
 from rita_demo.records.errors import SettingError
 from rita_demo.records.masking_signs import QUESTIONS
-from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from rita_demo.settings import PAPER, RECOMMENDED
 from tests.documented import documented, example
 from tests.oracles.transport import cost_matrix, solve
 
@@ -42,9 +42,7 @@ def example_run(engine: Engine, coffee: Picture) -> Run:
     return run_picture(engine, coffee, NAMES, QUICK, label=0)
 
 
-def test_both_sides_use_one_cache_and_a_picture_updates_it_once(
-    engine: Engine, coffee: Picture, example_run: Run
-) -> None:
+def test_both_sides_use_one_cache_and_a_picture_updates_it_once(engine, coffee, example_run) -> None:
     assert example_run.clean.trace.cache.pictures == example_run.attacked.trace.cache.pictures == 0
     assert (example_run.cache_before.pictures, example_run.cache_after.pictures) == (0, 1)
     again = run_picture(engine, coffee, NAMES, QUICK.replace(budget=8), label=0, cache=example_run.cache_before)
@@ -81,9 +79,7 @@ def test_the_json_keeps_the_contract(engine: Engine, coffee: Picture, settings) 
         np.testing.assert_allclose(rita["total"], rita["prompt_distance"] + weight * rita["cache_distance"], atol=1e-6)
 
 
-def test_the_documents_example_reads_the_decision_from_the_file_alone(
-    example_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_documents_example_reads_the_decision_from_the_file_alone(example_run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "result.safetensors").write_bytes(arrays_file(example_run))
     found: dict[str, Any] = {}
@@ -113,9 +109,7 @@ def test_every_key_of_the_json_is_documented(example_run: Run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [QUICK, PAPER.replace(steps=3)])
-def test_numpy_recomputes_both_transports_with_a_filled_cache(
-    engine: Engine, coffee: Picture, settings: Settings
-) -> None:
+def test_numpy_recomputes_both_transports_with_a_filled_cache(engine, coffee, settings) -> None:
     settings, names = settings.replace(views=8, views_per_image=0, max_entropy=1.5, cache_weight=1.0), NAMES[:3]
     first = run_picture(engine, coffee, names, settings)
     other = picture_of(coffee.pixels[::-1])
@@ -150,9 +144,7 @@ def test_the_reported_budget_holds_for_the_attacked_picture(engine: Engine, coff
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
-def test_a_class_outside_the_vocabulary_is_an_error(
-    engine: Engine, coffee: Picture, label: int, target: int | None
-) -> None:
+def test_a_class_outside_the_vocabulary_is_an_error(engine, coffee, label, target) -> None:
     with pytest.raises(SettingError):
         run_picture(engine, coffee, NAMES, QUICK, label=label, target=target)
 
@@ -235,9 +227,7 @@ def test_features_of_another_model_are_refused(tiny_model_dir: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3)])
-def test_what_is_printed_says_where_there_are_no_descriptions(
-    engine: Engine, coffee: Picture, settings: Settings, tmp_path: Path
-) -> None:
+def test_what_is_printed_says_where_there_are_no_descriptions(engine, coffee, settings, tmp_path) -> None:
     """Every place that prints a setting prints what was done, whatever was asked for."""
     for names, used in ((("cup", "crab"), settings.descriptions), (("cup", "piano"), "none")):
         run = run_picture(engine, coffee, names, settings.replace(attack="none"), label=0)

@@ -1,7 +1,6 @@
 """The checks of a run against the engine, asked by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,9 +34,7 @@ def checks(engine: ToyEngine, run: Run) -> StoryChecks:
 
 
 @pytest.mark.parametrize(("name", "quality"), [("jpeg_90", 90), ("jpeg_75", 75)])
-def test_a_jpeg_gets_the_answers_of_its_file_uploaded(
-    engine: ToyEngine, run: Run, checks: StoryChecks, name: str, quality: int, tmp_path: Path
-) -> None:
+def test_a_jpeg_gets_the_answers_of_its_file_uploaded(engine, run, checks, name, quality, tmp_path) -> None:
     found = next(one for one in checks.changes if one.name == name)
     for side, answers in ((run.clean, found.clean), (run.attacked, found.attacked)):
         Image.fromarray(side.picture.pixels).save(tmp_path / "file.jpg", quality=quality)
@@ -61,9 +58,7 @@ def test_a_resize_keeps_the_size_and_what_is_coarse_and_halving_loses_what_is_fi
     assert story.there_and_back(fine, story.SCREEN).std() > 0.4 * fine.std()
 
 
-def test_the_noise_has_the_size_of_the_attack_and_does_not_turn_the_toy_model(
-    engine: ToyEngine, run: Run, checks: StoryChecks
-) -> None:
+def test_the_noise_has_the_size_of_the_attack_and_does_not_turn_the_toy_model(engine, run, checks) -> None:
     assert run.attack is not None
     assert checks.noise_size == run.attack.linf == run.settings.budget
     signs = run.settings.replace(attack="noise", budget=checks.noise_size)
@@ -96,9 +91,7 @@ def test_a_patch_has_no_noise_of_its_size(engine: ToyEngine) -> None:
     assert found.noise is None
 
 
-def test_checks_are_read_as_they_are_written(
-    checks: StoryChecks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_are_read_as_they_are_written(checks, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(story, "STORED", tmp_path / "story.zip")
     story.write(checks)
     assert story.stored() == checks

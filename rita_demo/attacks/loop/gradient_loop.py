@@ -86,15 +86,15 @@ def one_by_one(loop: AttackLoop) -> AttackLoop:
     def for_batch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
         batches = []
         for n, seed in enumerate(request.seeds):
-            label, target = (None if one is None else one[n, None] for one in (request.label, request.target))
+            label, target = (None if rows is None else rows[n, None] for rows in (request.label, request.target))
             alone = replace(request, seeds=[seed], label=label, target=target)
             batches.append((yield from loop(logits, pixels[n, None], alone)))
-        gradients = [one.gradient for one in batches if one.gradient is not None]
+        gradients = [batch.gradient for batch in batches if batch.gradient is not None]
         return AttackBatch(
-            frames=torch.cat([one.frames for one in batches], 1),
-            loss=torch.cat([one.loss for one in batches], 1),
-            probability=torch.cat([one.probability for one in batches], 1),
-            label=torch.cat([one.label for one in batches]),
+            frames=torch.cat([batch.frames for batch in batches], 1),
+            loss=torch.cat([batch.loss for batch in batches], 1),
+            probability=torch.cat([batch.probability for batch in batches], 1),
+            label=torch.cat([batch.label for batch in batches]),
             gradient=torch.cat(gradients) if gradients else None,
         )
 
