@@ -141,9 +141,8 @@ class PageServer(uvicorn.Server):
             start_cleanup(page, sessions)
         connections: Any = {"http": Connection, "backlog": BACKLOG, "ws": "none", "lifespan": "on"}
         quiet: Any = {"log_config": None, "log_level": "warning", "access_log": False}
-        end = (grace or 0) + STEP_SECONDS
-        address = host.strip("[]"), port
-        super().__init__(uvicorn.Config(outer, *address, timeout_graceful_shutdown=end, **connections, **quiet))
+        end, host = (grace or 0) + STEP_SECONDS, host.strip("[]")
+        super().__init__(uvicorn.Config(outer, host, port, timeout_graceful_shutdown=end, **connections, **quiet))
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
