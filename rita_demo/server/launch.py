@@ -23,8 +23,7 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server.cleanup import start_cleanup
-from rita_demo.server.gradio_patches import patch_gradio
-from rita_demo.server.pages import Heartbeats, Pages
+from rita_demo.server.pages import Heartbeats, Pages, patch_gradio
 from rita_demo.server.request_limits import HEALTH, RequestLimits, logged_in, request_path
 from rita_demo.ui.page import MAX_PAGES, launch_options, opening_html
 from rita_demo.ui.session.store import Sessions
