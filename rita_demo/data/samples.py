@@ -5,6 +5,7 @@ import importlib.util
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import VOCABULARIES
@@ -62,10 +63,10 @@ class Sample:
 
 
 _ROWS = tomllib.loads(Path(__file__).with_name("samples.toml").read_text("utf-8"))
-SAMPLES: dict[str, Sample] = {
-    key: Sample(key, **{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-    for key, row in _ROWS.items()
-}
+SAMPLES: dict[str, Sample] = {}
+for _key, _row in _ROWS.items():
+    _values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in _row.items()}
+    SAMPLES[_key] = Sample(_key, **_values)
 
 
 def sample(key: str) -> Sample:
