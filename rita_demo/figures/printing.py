@@ -16,7 +16,8 @@ from typing import Any
 from rita_demo.figures.figure import FIT_SCRIPT, PLOTLY_JS, Figure
 from rita_demo.figures.theme import FONT
 from rita_demo.process.assets import ASSETS
-from rita_demo.process.environment import BROWSER_FLAGS, find_chromium
+from rita_demo.process.environment import BROWSER_FLAGS as FLAGS
+from rita_demo.process.environment import find_chromium
 from rita_demo.records.errors import DataError
 
 PIXELS_PER_MM = 12 / (8 * 25.4 / 72)  # 12 pixels are 8 points
@@ -55,13 +56,7 @@ def print_figure(figure: Figure, width_mm: int, height: int) -> tuple[str, bytes
     pixels = (width, max(height, figure.meta.get("height", 0)))
     with tempfile.TemporaryDirectory() as folder:
         page, pdf = Path(folder) / "figure.html", Path(folder) / "figure.pdf"
-        command = [
-            path,
-            "--headless",
-            *BROWSER_FLAGS,
-            f"--user-data-dir={folder}/profile",
-            f"--virtual-time-budget={WAIT_MS}",
-        ]
+        command = [path, "--headless", *FLAGS, f"--user-data-dir={folder}/profile", f"--virtual-time-budget={WAIT_MS}"]
         command += ["--dump-dom", f"--print-to-pdf={pdf}", "--no-pdf-header-footer", page.as_uri()]
         try:
             page.write_text(page_html(figure, width_mm, *pixels), encoding="utf-8")

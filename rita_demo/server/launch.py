@@ -23,8 +23,7 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server.cleanup import start_cleanup
-from rita_demo.server.gradio_patches import patch_gradio
-from rita_demo.server.pages import Heartbeats, Pages
+from rita_demo.server.pages import Heartbeats, Pages, patch_gradio
 from rita_demo.server.request_limits import HEALTH, RequestLimits, logged_in, request_path
 from rita_demo.ui.page import MAX_PAGES, launch_options, opening_html
 from rita_demo.ui.session.store import Sessions
@@ -141,9 +140,8 @@ class PageServer(uvicorn.Server):
             start_cleanup(page, sessions)
         connections: Any = {"http": Connection, "backlog": BACKLOG, "ws": "none", "lifespan": "on"}
         quiet: Any = {"log_config": None, "log_level": "warning", "access_log": False}
-        end = (grace or 0) + STEP_SECONDS
-        address = host.strip("[]"), port
-        super().__init__(uvicorn.Config(outer, *address, timeout_graceful_shutdown=end, **connections, **quiet))
+        end, host = (grace or 0) + STEP_SECONDS, host.strip("[]")
+        super().__init__(uvicorn.Config(outer, host, port, timeout_graceful_shutdown=end, **connections, **quiet))
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)

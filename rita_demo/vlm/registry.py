@@ -166,7 +166,7 @@ def _from_folder(folder: Path, about: About, tower: Path | None = None) -> Backb
         seen = folder / "seen_words.json"
         words = frozenset(json.loads(read_text(seen))) if seen.is_file() else None
         tokenizer = open_clip.SimpleTokenizer(context_length=config["text_cfg"].get("context_length", 77))
-        about = {"note": f"Runs with {activation_name(config)}, as its open_clip_config.json says."} | about
+        about.setdefault("note", f"Runs with {activation_name(config)}, as its open_clip_config.json says.")
         return Backbone(model, tokenizer, seen_words=words, **about, **preprocessing)
     except Exception as error:  # an invalid config makes open_clip raise errors of many kinds
         if isinstance(error, BackboneError | torch.AcceleratorError) or is_out_of_memory(error):

@@ -24,6 +24,7 @@ CONTENT = bytes(range(256)) * 4096  # 1 MB
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHub]:
+    STOPPED.clear()  # of the tests of the page
     with only_hub(f"{REPOSITORY}/{NAMES[0]}", CONTENT, tmp_path, monkeypatch) as server:
         yield server
 

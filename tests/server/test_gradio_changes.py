@@ -11,8 +11,7 @@ import pytest
 from gradio import utils
 from gradio.state_holder import SessionState
 
-from rita_demo.server import gradio_patches
-from rita_demo.server.gradio_patches import patch_gradio
+from rita_demo.server import pages
 
 
 def finished(work: Coroutine[Any, Any, Any]) -> Any:
@@ -48,7 +47,7 @@ def test_outputs_that_change_are_answered_as_gradio_does(page: gr.Blocks, given:
             found[0].pop("props", None)
         return found, state[event.outputs[2]._id]
 
-    assert processed(gradio_patches._postprocess_changed) == processed(gradio_patches._gradio_postprocess)
+    assert processed(pages._postprocess_changed) == processed(pages._gradio_postprocess)
 
 
 def test_an_output_that_does_not_change_is_not_built_again(page: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,20 +55,20 @@ def test_an_output_that_does_not_change_is_not_built_again(page: gr.Blocks, monk
     built, make = list[str](), gr.Slider.__init__
     monkeypatch.setattr(gr.Slider, "__init__", lambda self, **named: (built.append("slider"), make(self, **named))[1])
     state, text = SessionState(page), {event.outputs[0]: "new"}
-    finished(gradio_patches._gradio_postprocess(page, event, text, state))
+    finished(pages._gradio_postprocess(page, event, text, state))
     assert built == ["slider"]
-    finished(gradio_patches._postprocess_changed(page, event, text, state))
+    finished(pages._postprocess_changed(page, event, text, state))
     assert built == ["slider"]
 
 
 def test_an_answer_for_another_component_is_refused_as_before(page: gr.Blocks) -> None:
     (event,) = page.fns.values()
     with pytest.raises(ValueError, match="not specified as output"):
-        finished(gradio_patches._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
+        finished(pages._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
 
 
 def test_a_generators_next_value_replaces_the_one_before_and_edits_nothing_in_place() -> None:
-    patch_gradio()
+    pages.patch_gradio()
     old = {"clean": {"src": "a"}, "said": ["x"]}
     assert utils.diff(old, copy.deepcopy(old)) == []
     for new in ({"__type__": "update"}, {"clean": {"src": "b"}, "said": ["x", "y"]}):
