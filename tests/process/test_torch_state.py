@@ -8,12 +8,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 import rita_demo
-from rita_demo.method.sinkhorn_newton import solve
+from rita_demo.method import sinkhorn_newton
 from rita_demo.process import cpu_threads, torch_state
 from rita_demo.process.torch_state import in_plain_torch, plain_torch
 from rita_demo.records.errors import BackboneError
@@ -141,18 +142,22 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_only_the_solving_thread_is_single_threaded() -> None:
+def test_only_the_solving_thread_is_single_threaded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, list[int]] = {"solving": [], "new": []}
 
-    def watch(*_: object) -> None:
+    step = sinkhorn_newton._newton
+
+    def watched(*of: Any) -> torch.Tensor:
         seen["solving"].append(torch.get_num_threads())
         other = threading.Thread(target=lambda: seen["new"].append(torch.get_num_threads()))
         other.start()
         other.join()
+        return step(*of)
 
+    monkeypatch.setattr(sinkhorn_newton, "_newton", watched)
     cost = torch.rand(1, 8, 4, generator=torch.Generator().manual_seed(0))
     rows, columns = torch.full((1, 8), 1 / 8), torch.full((1, 4), 1 / 4)
-    solve(cost, rows, columns, entropy_weight=0.1, tolerance=1e-6, max_iterations=200, on_check=watch)
+    sinkhorn_newton.solve(cost, rows, columns, entropy_weight=0.1, tolerance=1e-6, max_iterations=200)
     assert set(seen["solving"]) == {1}
     assert set(seen["new"]) == {2}
     assert torch.get_num_threads() == 2

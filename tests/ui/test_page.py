@@ -1,9 +1,7 @@
 """The page with the toy engine: built, launched, and driven over HTTP."""
 
 import json
-import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,8 @@ import pytest
 
 from rita_demo.process import environment
 from rita_demo.records import Run
-from rita_demo.records.errors import BackboneError
 from rita_demo.ui.attack_defend import tab
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.framework.context import ModelPool
-from rita_demo.vlm.catalogue import BACKBONES
-from tests.live_server import wait_until
 from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
@@ -209,52 +203,6 @@ def test_no_file_of_the_server_can_be_read(address: str) -> None:
     http = httpx.Client(base_url=address)
     for path in ("app.py", "/etc/passwd", "requirements.txt", "rita_demo/engine/engine.py"):
         assert http.get(f"gradio_api/file={path}").status_code in (403, 404)
-
-
-def named(name: str) -> ToyEngine:
-    """Another model, for a page that can load some."""
-    other = ToyEngine()
-    other.info = replace(other.info, name=name)
-    return other
-
-
-def test_closing_during_a_model_load_allows_no_second_load_and_a_failed_one_keeps_the_first_model() -> None:
-    go_on, running = threading.Event(), []
-
-    def load(name: str) -> ToyEngine:
-        if name == "missing":
-            raise BackboneError("There is no connection.", "Try again later.")
-        running.append(name)
-        assert go_on.wait(30)
-        return named(name)
-
-    engines = ModelPool(ToyEngine(), load)
-    leaver = engines.load_steps("slow")
-    next(leaver)
-    leaver.close()
-    with pytest.raises(BackboneError, match="loading a model right now"):
-        list(engines.load_steps("another"))
-    go_on.set()
-    assert wait_until(lambda: engines.is_loaded("slow")), "loading goes on without the visitor"
-    assert running == ["slow"]
-    list(engines.load_steps("another"))
-    assert engines.is_loaded("another"), "now the next one can be loaded"
-    with pytest.raises(BackboneError, match="no connection"):
-        list(engines.load_steps("missing"))
-    assert not engines.is_loaded("missing")
-    assert engines.get("missing").info.name == "toy", "the first one stays"
-
-
-def test_a_session_with_an_unloaded_model_gets_a_message_not_another_model() -> None:
-    first, second = [name for name, entry in BACKBONES.items() if entry.megabytes][:2]
-    with serve_toy_page(load=named) as local:
-        one, two = HttpClient(local), HttpClient(local)
-        for visitor, name in ((one, first), (two, second)):
-            visitor.open()
-            visitor.press("use-model", model_choice=name)
-        assert "was unloaded for another visitor" in one.press("go")
-        one.press("use-model", model_choice="toy")
-        assert "Done in" in one.press("go")
 
 
 def test_without_a_suitable_sample_the_first_one_is_shown_and_a_failing_engine_gives_an_error_message() -> None:

@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -70,22 +71,16 @@ def test_the_table_says_who_is_right(example_run: Run, defend_only_run: Run) -> 
     assert "not known which answer is right" in run_panels.verdict_table(defend_only_run)
 
 
-@pytest.mark.parametrize(
-    ("weight", "share"), [(0.1, "9 % of the price (0.1 of 1.1)"), (1.0, "50 % of the price (1 of 2)")]
-)
-def test_an_empty_memory_says_what_stands_in_its_place_and_how_much_that_counts(
-    example_run: Run, weight: float, share: str
-) -> None:
-    run = replace(example_run, settings=example_run.settings.replace(cache_weight=weight))
-    stands = (
-        f"Where it holds nothing of a class, the mean of the class’s sentences stands in its place and makes {share}."
-    )
-    session = shown(run)
-    session.select(k=0)
-    assert stands in class_cards(session)
-    session.show(replace(run, settings=run.settings.replace(empty_class="zero")))
-    session.select(k=0)
-    assert "it adds nothing to the price." in class_cards(session)
+def test_an_empty_memory_says_what_stands_in_its_place_and_how_much_that_counts(example_run: Run) -> None:
+    def said(**changes: Any) -> str:
+        session = shown(replace(example_run, settings=example_run.settings.replace(**changes)))
+        session.select(k=0)
+        return class_cards(session)
+
+    stands = "Where it holds nothing of a class, the mean of the class’s sentences stands in its place and makes {}."
+    assert stands.format("9 % of the price (0.1 of 1.1)") in said(cache_weight=0.1)
+    assert stands.format("50 % of the price (1 of 2)") in said(cache_weight=1.0)
+    assert "it adds nothing to the price." in said(empty_class="zero")
 
 
 def answering(run: Run, side: str, **labels: int) -> Run:
@@ -136,36 +131,24 @@ def test_without_a_label_the_page_does_not_state_a_true_class(example_run: Run, 
             assert not any(word in text for word in ("holds", "fooled", "answer wrong", "right means"))
 
 
-@pytest.mark.parametrize(
-    ("device", "chosen", "cards", "works", "said"),
-    [
-        ("cpu", "", 1, False, True),
-        ("cpu", "cpu", 1, False, False),
-        ("cuda", "", 1, True, False),
-        ("cpu", "", 0, False, False),
-        ("cpu", "", 1, True, False),  # a run from another machine, as the stored example
-        ("cpu", "", 1, None, False),  # the same before torch is loaded
-    ],
-)
 def test_a_graphics_card_that_torch_cannot_use_is_said_on_the_page(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    device: str,
-    chosen: str,
-    cards: int,
-    works: bool | None,
-    said: bool,
-    example_run: Run,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, example_run: Run
 ) -> None:
-    for number in range(cards):
-        (tmp_path / f"card{number}").mkdir()
+    def said(works: bool | None, chosen: str = "", device: str = "cpu") -> bool:
+        monkeypatch.setenv("RITA_DEVICE", chosen)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: works)
+        run = replace(example_run, backbone=replace(example_run.backbone, device=device))
+        return "torch cannot use this machine&#39;s graphics card" in run_panels.times(run)
+
     monkeypatch.setattr(environment, "GRAPHICS_CARDS", tmp_path)
-    monkeypatch.setenv("RITA_DEVICE", chosen)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: works)
-    if works is None:
-        monkeypatch.delitem(sys.modules, "torch")
-    run = replace(example_run, backbone=replace(example_run.backbone, device=device))
-    assert ("torch cannot use this machine&#39;s graphics card" in run_panels.times(run)) == said
+    assert not said(False), "there is none"
+    (tmp_path / "card0").mkdir()
+    assert said(False)
+    assert not said(False, chosen="cpu")
+    assert not said(True, device="cuda")
+    assert not said(True), "a run from another machine, as the stored example"
+    monkeypatch.delitem(sys.modules, "torch")
+    assert not said(None), "the same before torch is loaded"
 
 
 LONG = "ꙮ" * 25 + " "  # 75 tokens
@@ -216,15 +199,8 @@ def test_names_that_are_cut_to_the_same_prompt_are_said_to_be_where_they_are_typ
     assert headline.notes(session) == ""
 
 
-@pytest.mark.parametrize(
-    ("vocabulary", "typed", "said"),
-    [
-        (OWN_CLASSES, "cup, Pferd, crab", "the word “Pferd”"),
-        (OWN_CLASSES, "cup, crab", ""),
-        (OWN_CLASSES, "Pferd", ""),
-        ("caltech101", "cup, Pferd", ""),
-    ],
-)
-def test_an_unknown_word_is_marked_where_it_is_typed(vocabulary: str, typed: str, said: str) -> None:
-    note = names_note(ToyEngine(seen_words=SEEN), vocabulary, typed)
-    assert (said in note) if said else note == ""
+def test_an_unknown_word_is_marked_where_it_is_typed() -> None:
+    engine = ToyEngine(seen_words=SEEN)
+    assert "the word “Pferd”" in names_note(engine, OWN_CLASSES, "cup, Pferd, crab")
+    for listed in ((OWN_CLASSES, "cup, crab"), (OWN_CLASSES, "Pferd"), ("caltech101", "cup, Pferd")):
+        assert names_note(engine, *listed) == ""

@@ -114,13 +114,6 @@ def test_what_the_session_does_not_have_selects_nothing(full: Session, name: str
 
 def test_every_topic_of_a_selection_is_answered(full: Session) -> None:
     k, slot, _ = full.history.held()[0]
-    marks = (
-        {"view": 1},
-        {"k": 1},
-        {"step": 1},
-        {"memory_k": k, "slot": slot},
-        {"picture": 1},
-        {"chip": 0},
-        {"figure": 1},
-    )
+    marks: list[dict[str, int]] = [{name: 1} for name in ("view", "k", "step", "picture", "figure")]
+    marks += [{"memory_k": k, "slot": slot}, {"chip": 0}]
     assert {topic for mark in marks for topic in choose(full, **mark)} == set(SELECTION_TOPICS)
