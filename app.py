@@ -60,10 +60,10 @@ def serve(
         from rita_demo.evaluation.page import DataFolders
         from rita_demo.pipeline.example import CANDIDATES
         from rita_demo.server.launch import PageServer
+        from rita_demo.settings.models import EMBEDDED
         from rita_demo.ui.background.worked_example import WorkedExample, reopened, stored_example
         from rita_demo.ui.page import build
         from rita_demo.ui.session.store import Sessions
-        from rita_demo.vlm.catalogue import EMBEDDED
 
         first = backbone
 

@@ -19,7 +19,7 @@ from safetensors.torch import save
 from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import BackboneError, DemoError
-from rita_demo.vlm.catalogue import WEIGHTS_FILE
+from rita_demo.settings.models import WEIGHTS_FILE
 from rita_demo.vlm.checkpoint_file import read_checkpoint
 from rita_demo.vlm.transformers_names import open_clip_weights
 

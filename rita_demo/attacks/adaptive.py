@@ -15,9 +15,9 @@ from rita_demo.attacks.loop.request import AttackBatch, AttackRequest, AttackSte
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.run import AttackProgress
 from rita_demo.settings import Settings
+from rita_demo.settings.attack_name import EACH
 from rita_demo.settings.setting import Setting
 
-AGAINST, EACH = "adaptive.against", "each"
 LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
 DRAWS = 4  # fresh draws of views on which a finished restart is judged
 RESTART, START, JUDGE = 10_000, 1_000_000, 2_000_000  # offsets of seeds: no draw is used for two purposes
@@ -144,24 +144,6 @@ def _details(settings: Settings) -> tuple[str, ...]:
     views, restarts = settings.views, getattr(settings, "adaptive.restarts")
     aimed = " The second start is aimed at the runner-up of the first." if restarts > 1 else ""
     return (f"The last picture of a start is judged on {DRAWS} sets of {views} views that no step drew.{aimed}",)
-
-
-def attacked_defence(settings: Settings) -> str:
-    """The name of the defence that the attacker knows; RITA where a table has not chosen one for every row."""
-    name = getattr(settings, AGAINST)
-    return "rita" if name == EACH else name
-
-
-def parse_attack(text: str) -> dict[str, str]:
-    """Settings of an attack as a terminal names it: ``pgd``, or ``adaptive:mta`` for the attacker who knows MTA."""
-    name, _, against = text.partition(":")
-    return {"attack": name, AGAINST: against} if name == ATTACK.name and against else {"attack": text}
-
-
-def attack_text(settings: Settings) -> str:
-    """The attack as a terminal names it; the inverse of :func:`parse_attack`."""
-    against = getattr(settings, AGAINST)
-    return f"{settings.attack}:{against}" if settings.attack == ATTACK.name and against != EACH else settings.attack
 
 
 AGAINST_HELP = (

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from rita_demo.attacks.loop.components import COMPONENTS, Goal, Projection, Start, Step, StepWithState
 from rita_demo.attacks.loop.request import AttackLoop, Logits, SampledLogits
-from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings, shared_in_groups
-from rita_demo.settings.declared import Declared, DeclaredParams
+from rita_demo.settings.declared import Declared
+from rita_demo.settings.registry import WithSettings
 from rita_demo.settings.setting import Setting
 
 Differentiated = Literal["model", "crops", "defence"]
@@ -21,31 +21,6 @@ RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does 
 DEFAULT_PROMPT = "a photo of a …"  # the prompt in the victim's text, unless the settings name another
 CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
 STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than this one."
-
-
-class WithSettings:
-    """An attack or a defence: its texts are checked, and it may have settings of its own."""
-
-    name: str
-    settings: tuple[Setting, ...]
-
-    def __post_init__(self) -> None:
-        kind = type(self).__name__.lower()
-        for field in ("name", "title", "sentence"):
-            if not isinstance(getattr(self, field), str) or not getattr(self, field):
-                raise ValueError(f"{field} of the {kind} is a text that is not empty")
-        if not self.name.isidentifier():
-            raise ValueError(f"the name of the {kind} has letters, digits and _ only; got {self.name!r}")
-
-    @property
-    def param_names(self) -> dict[str, str]:
-        """Short name -> full name of its own settings."""
-        return {setting.name: setting.stored_name or f"{self.name}.{setting.name}" for setting in self.settings}
-
-    def param_values(self, settings: Settings) -> dict[str, JsonValue]:
-        """Short names and values of its own settings; asking for another raises SettingError."""
-        owner = f"the {type(self).__name__.lower()} {self.name!r}"
-        return DeclaredParams(owner, {short: getattr(settings, name) for short, name in self.param_names.items()})
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
-from rita_demo.attacks.contract import WithSettings
 from rita_demo.process.lazy import LazyModule, Tensor
 from rita_demo.records import CacheState, Trace, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings, shared_in_groups
 from rita_demo.settings.declared import Declared, whole
+from rita_demo.settings.registry import WithSettings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:

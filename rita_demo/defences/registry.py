@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from rita_demo.attacks.adaptive import EACH, attacked_defence
-from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.lazy import Tensor
@@ -15,6 +13,8 @@ from rita_demo.process.plugin_file import NOTEBOOK, PluginError, file_name, plac
 from rita_demo.records import CacheState, DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean, refuse_gone
 from rita_demo.settings import Settings
+from rita_demo.settings.attack_name import EACH, attacked_defence
+from rita_demo.settings.registry import Registry
 
 _NAMES = "clip ensemble ensemble_area tpt ctpt mta rtpt clipure ttc csr dbd sstpt cola agc tda rita"
 #: The order of tables and figures; other defences follow.

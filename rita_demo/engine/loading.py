@@ -15,7 +15,7 @@ from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
 from rita_demo.process.text_file import read_text
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError, DemoError
-from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED, EMBEDDED_DIR, WEIGHTS_FILE
+from rita_demo.settings.models import BACKBONES, EMBEDDED, EMBEDDED_DIR, WEIGHTS_FILE
 
 LOADING = "The model is loading"
 POLL_SECONDS = 1.0

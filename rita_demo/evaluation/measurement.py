@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from rita_demo.attacks import differentiated, get_attack
-from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.pictures import square_words
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
@@ -22,6 +21,7 @@ from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.records.errors import SettingError, join_names
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings, in_groups
+from rita_demo.settings.attack_name import AGAINST
 
 UNTARGETED_GOAL = "away from the true class of every picture"
 NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"

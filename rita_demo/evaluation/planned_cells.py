@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.attacks import differentiated, get_attack
-from rita_demo.attacks.adaptive import AGAINST, EACH, attacked_defence
 from rita_demo.data.datasets import paper_settings
 from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, with_used_descriptions
 from rita_demo.data.vocabularies import index_of, resolve_hand_prompt
@@ -23,6 +22,7 @@ from rita_demo.evaluation.rows import FORMAT, digest, text_of
 from rita_demo.records import BackboneInfo
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups, shared_in_groups
+from rita_demo.settings.attack_name import AGAINST, EACH, attacked_defence
 
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
 TuningKey = tuple[Hashable, ...]  # of :func:`tuning_key`

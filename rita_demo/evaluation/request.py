@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.attacks import ATTACKS, get_attack
-from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.data.datasets import paper_setting_names
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError, SettingError, check_known
 from rita_demo.records.spreadsheet import read_columns, text_of, without_separator_line
 from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment, preset
+from rita_demo.settings.attack_name import parse_attack
 
 SEEDS = ("view_seed", "attack_seed")
 ORDERS = ("random", "classes")

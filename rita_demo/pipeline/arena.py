@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rita_demo.attacks import ATTACKS
-from rita_demo.attacks.adaptive import AGAINST, EACH
 from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
@@ -15,7 +14,8 @@ from rita_demo.process.generators import Steps
 from rita_demo.records import BackboneInfo, CacheState, DefenceFault, Run, Verdict
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
-from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
+from rita_demo.settings.attack_name import AGAINST, EACH
+from rita_demo.settings.models import EMBEDDED, EMBEDDED_ROBUST
 
 #: Column -> its heading.
 COLUMNS = {

@@ -12,7 +12,6 @@ import numpy as np
 from safetensors.numpy import save
 
 import rita_demo
-from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data import record_file
 from rita_demo.data.descriptions import missing_note, with_used_descriptions
 from rita_demo.data.pictures import png_bytes
@@ -24,6 +23,7 @@ from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.records.masking_signs import QUESTIONS
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings.attack_name import attack_text
 
 FORMAT, ARENA_FORMAT = "rita-demo run 2", "rita-demo arena 1"
 CONTAINER = "run.zip"  # what is opened again

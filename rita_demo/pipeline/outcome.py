@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.records import Run
+from rita_demo.settings.attack_name import attacked_defence
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from rita_demo.attacks import differentiated, get_attack
-from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of, square_words
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sentences, plugin_sentences, with_defaults
 from rita_demo.engine.protocol import Engine
@@ -34,6 +33,7 @@ from rita_demo.records import (
 )
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings.attack_name import attacked_defence
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.attacks.registry import get_attack
 from rita_demo.data.datasets import paper_settings
 from rita_demo.data.vocabularies import check_names, label_index, parse_names, vocabulary
@@ -19,6 +18,7 @@ from rita_demo.records import CacheState, Run
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.settings import Settings, get_setting, preset
+from rita_demo.settings.attack_name import parse_attack
 
 if TYPE_CHECKING:
     from rita_demo.data.picture_sources import Source

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rita_demo import figures
 from rita_demo.data.samples import SAMPLES
+from rita_demo.data.vocabularies import index_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.clouds import attack_text
@@ -92,7 +93,10 @@ def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) ->
 def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report, end: str) -> Iterator[Item]:
     """The figures of one cloud: by UMAP, by PCA, and the KL to one-hot."""
     points, names = analysis.to_points(cloud), cloud.class_prompts.names
-    points = analysis.of_classes(points, names, asked.classes)
+    asked_for = asked.classes
+    if not (asked_for is None or isinstance(asked_for, int)):
+        asked_for = [index_of(names, name) for name in asked_for]
+    points = analysis.of_classes(points, asked_for)
     centred = analysis.centre_by_kind(points)
     report("UMAP is placing the points")
     by_umap = analysis.umap(centred, asked.neighbours, points.picture), analysis.umap_caption(asked.neighbours)

@@ -20,6 +20,7 @@ from torch import nn
 from rita_demo.process.text_file import read_text
 from rita_demo.process.torch_state import in_plain_torch
 from rita_demo.records.errors import BackboneError, check_known, did_you_mean
+from rita_demo.settings.models import BACKBONES, EMBEDDED, EMBEDDED_DIR, EMBEDDED_ROBUST, ROBUST_TOWER, WEIGHTS_FILE
 from rita_demo.vlm.backbone import (
     PRECISIONS,
     Backbone,
@@ -30,17 +31,7 @@ from rita_demo.vlm.backbone import (
     pick_device,
     pick_precision,
 )
-from rita_demo.vlm.catalogue import (
-    BACKBONES,
-    EMBEDDED,
-    EMBEDDED_DIR,
-    EMBEDDED_ROBUST,
-    ROBUST_TOWER,
-    WEIGHTS_FILE,
-    OpenClipRecord,
-    cached_weights,
-    hub_files,
-)
+from rita_demo.vlm.catalogue import OpenClipRecord, cached_weights, hub_files
 from rita_demo.vlm.checkpoint import load_vision_weights, load_weights
 from rita_demo.vlm.checkpoint_file import SUFFIXES, check_checkpoint_path, is_checkpoint_name
 from rita_demo.vlm.hub_download import failed, fetch

@@ -11,7 +11,7 @@ from rita_demo.data.datasets import DATASETS
 from rita_demo.data.samples import SAMPLES, available, sample
 from rita_demo.evaluation.report.cells import as_csv, records_of
 from rita_demo.records.errors import DataError, PictureError
-from rita_demo.vlm.catalogue import BACKBONES as OFFERED
+from rita_demo.settings.models import BACKBONES as OFFERED
 from rita_demo.vlm.checkpoint_file import is_checkpoint_name
 from rita_demo.vlm.registry import split_source
 from tests.evaluation.frames import cell, table

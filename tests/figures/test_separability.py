@@ -95,11 +95,11 @@ def test_the_points_of_some_classes_are_their_pictures_views_and_prompts() -> No
     cloud = make_cloud()
     points = analysis.to_points(cloud)
     whose = np.where(points.picture < 0, points.label, cloud.label[points.picture])  # of a prompt its own class
-    part = analysis.of_classes(points, NAMES, (NAMES[0], NAMES[2]))
+    part = analysis.of_classes(points, (0, 2))
     assert np.array_equal(part.features, points.features[np.isin(whose, (0, 2))])
-    most = analysis.of_classes(points, NAMES, 1)
+    most = analysis.of_classes(points, 1)
     assert set(most.label[most.kind == "attacked"]) == {0}, "all have as many pictures: the first"
-    assert analysis.of_classes(points, NAMES, None) is points
+    assert analysis.of_classes(points, None) is points
 
 
 def test_pca_equals_scikit_learn_up_to_sign() -> None:

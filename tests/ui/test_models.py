@@ -17,6 +17,7 @@ from rita_demo.data.paper_results import paper_results
 from rita_demo.engine.engine import Engine
 from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
+from rita_demo.settings.models import BACKBONES
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.context import AppContext, ModelPool, RunShown, Signal
 from rita_demo.ui.framework.notice import ErrorBanner
@@ -24,7 +25,6 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.page import build
 from rita_demo.ui.session.store import Sessions
-from rita_demo.vlm.catalogue import BACKBONES
 from rita_demo.vlm.hub_download import PROGRESS
 from tests.live_server import wait_until
 from tests.page_client import HttpClient

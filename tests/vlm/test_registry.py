@@ -13,9 +13,10 @@ from open_clip import pretrained
 from safetensors.torch import load_file
 
 from rita_demo.records.errors import BackboneError
+from rita_demo.settings.models import BACKBONES
 from rita_demo.vlm import registry
 from rita_demo.vlm.backbone import pick_device
-from rita_demo.vlm.catalogue import BACKBONES, model_status
+from rita_demo.vlm.catalogue import model_status
 from rita_demo.vlm.prompts import encode_sentences
 from rita_demo.vlm.registry import activation_name, load, split_source
 from tests.conftest import TINY_CONFIG

@@ -14,15 +14,15 @@ import torch
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import available
 from rita_demo.engine.engine import Engine
 from rita_demo.records import EncodedViews, Picture, Trace
 from rita_demo.records.spreadsheet import align_columns
 from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.settings.attack_name import AGAINST
+from rita_demo.settings.models import BACKBONES
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.catalogue import BACKBONES
 from rita_demo.vlm.registry import load, untrained
 from tools.bench.stages import BenchFixture, Work, machine_of, medians, method_stages, model_stages, synchronise
 

@@ -22,7 +22,7 @@ from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.measurement import PlacedCloud
 from rita_demo.settings import RECOMMENDED
-from rita_demo.vlm.catalogue import EMBEDDED
+from rita_demo.settings.models import EMBEDDED
 
 PICTURES, SHARE = 40, 50  # of a stream, and percent of them attacked
 #: The first from 0 whose stream has a view that replaces another; with 40 pictures among 100 names there may be none.

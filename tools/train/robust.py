@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rita_demo.records.errors import DemoError
-from rita_demo.vlm.catalogue import EMBEDDED_DIR
+from rita_demo.settings.models import EMBEDDED_DIR
 from tools.train import evaluate
 from tools.train.batches import Sampler
 from tools.train.corpus import load_corpus

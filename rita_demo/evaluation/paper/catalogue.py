@@ -26,7 +26,7 @@ from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.records.measurement import AblationPoint, AccuracyChart, StreamTrajectory
 from rita_demo.settings import RECOMMENDED, SETTINGS
-from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
+from rita_demo.settings.models import NOT_ZERO_SHOT
 
 if TYPE_CHECKING:
     from pandas import DataFrame

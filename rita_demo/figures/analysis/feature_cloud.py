@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.data.vocabularies import index_of
 from rita_demo.figures.analysis.projection import captioned_pca, centre_by_kind
 from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, PlacedCloud, Separability
 
@@ -43,9 +42,9 @@ def to_points(cloud: FeatureCloud) -> CloudPoints:
     return CloudPoints(kinds, columns[0], columns[1], columns[2], columns[3], cloud.pictures_name)
 
 
-def of_classes(points: CloudPoints, names: Sequence[str], classes: int | Sequence[str] | None) -> CloudPoints:
-    """The points of some of the K classes ``names``: their pictures with all views, and their prompts. ``classes``: names,
-    or so many of those with most pictures; None for all. Raises VocabularyError: no such class."""
+def of_classes(points: CloudPoints, classes: int | Sequence[int] | None) -> CloudPoints:
+    """The points of some classes: their pictures with all views, and their prompts. ``classes``: their numbers, or so many of
+    those with most pictures; None for all."""
     if classes is None:
         return points
     label = points.label[points.kind == "clean"]  # of picture n
@@ -53,7 +52,7 @@ def of_classes(points: CloudPoints, names: Sequence[str], classes: int | Sequenc
         present, count = np.unique(label, return_counts=True)
         chosen = present[np.argsort(-count, kind="stable")[:classes]]
     else:
-        chosen = np.array([index_of(names, name) for name in classes])
+        chosen = np.asarray(classes)
     whose = np.where(points.kind == "prompt", points.label, label[points.picture])
     kept = np.isin(whose, chosen)
     arrays = {name: getattr(points, name)[kept] for name in ("kind", "picture", "label", "index", "features")}

@@ -8,9 +8,9 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import MeasuredCell
+from rita_demo.settings.models import BACKBONES, NOT_ZERO_SHOT
 from rita_demo.ui.widgets import blocks, wording
 from rita_demo.ui.widgets.wording import EARLIER_MARK, EARLIER_NOTE
-from rita_demo.vlm.catalogue import BACKBONES, NOT_ZERO_SHOT
 
 NOTHING_MEASURED = (
     "<p class='empty'>No finished cells without memory under the recommended settings: evaluate --protocols off "

@@ -7,9 +7,9 @@ from rita_demo.figures.analysis.numbers import PooledShare
 from rita_demo.pipeline.arena import TOWERS, ArenaTable, TowerTable, columns, masked, wrong_before
 from rita_demo.process.templates import html
 from rita_demo.records import Verdict
+from rita_demo.settings.models import EMBEDDED, EMBEDDED_ROBUST
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.wording import EARLIER_NOTE, title_of
-from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
 
 #: (model, defence, attack) -> its share of many pictures.
 Shares = dict[tuple[str, str, str], PooledShare]

@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl
 import gradio as gr
 from gradio.components import Component
 
-from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
@@ -23,6 +22,7 @@ from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED
+from rita_demo.settings.attack_name import AGAINST
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import (

@@ -11,11 +11,11 @@ from rita_demo.process.environment import graphics_card_warning
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.settings.models import BACKBONES
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.vlm import hub_download
-from rita_demo.vlm.catalogue import BACKBONES
 from rita_demo.vlm.hub_download import Stopped
 
 #: Not the engine's queue: a download of minutes must not block other visitors.

@@ -18,6 +18,7 @@ from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
 from rita_demo.records.errors import DataError
+from rita_demo.settings.models import EMBEDDED
 from rita_demo.ui import run_panels
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
@@ -29,7 +30,6 @@ from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.data_uri import jpeg_uri, magnified_perturbation
 from rita_demo.ui.widgets.html_buttons import MarkButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
-from rita_demo.vlm.catalogue import EMBEDDED
 
 EMPTY_TEXT = "Drawn once a picture has been defended."
 

@@ -13,7 +13,7 @@ from rita_demo.figures.analysis.numbers import PooledShare, pooled
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.records.intervals import mcnemar, wilson
-from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
+from rita_demo.settings.models import NOT_ZERO_SHOT
 
 METHODS = ("clip", "ensemble", "rita")
 STANDARD, TRAINED = "embedded", "embedded-robust"

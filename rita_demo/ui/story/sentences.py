@@ -9,8 +9,8 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.records import Run
+from rita_demo.settings.models import EMBEDDED
 from rita_demo.ui.widgets import wording
-from rita_demo.vlm.catalogue import EMBEDDED
 
 #: What the attacker differentiates -> what they know.
 KNOWS = {"model": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
