@@ -202,6 +202,7 @@ def _sentences_below_fields(owner: type) -> dict[str, str]:
 
 _CORE: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.metadata)
 _STORED_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
+_CHOICES: dict[str, tuple[str, ...]] = {}  # of settings whose choices are found elsewhere
 _OWN: set[str] = set()  # full names of the own settings of defences and attacks
 #: Every setting by name: the fields of Settings, then the own settings that defences and attacks register.
 _HELP = _sentences_below_fields(Settings)
@@ -257,7 +258,8 @@ def register(owner: str, setting: Setting) -> str:
         raise SettingError(f"There already is a setting {name}.", "Choose another name.")
     if setting.group not in GROUPS:
         raise SettingError(f"The group of the setting {name} is one of {', '.join(GROUPS)}.")
-    SETTINGS[name] = replace(setting, name=name, paper=setting.default)
+    choices = _CHOICES.get(name, setting.choices)
+    SETTINGS[name] = replace(setting, name=name, paper=setting.default, choices=choices)
     _OWN.add(name)
     if name != dotted:
         _STORED_NAMES[dotted] = name
@@ -273,8 +275,11 @@ def unregister(name: str) -> None:
 
 
 def register_choices(name: str, choices: tuple[str, ...]) -> None:
-    """Set the choices of a setting whose choices are found elsewhere: the names of the attacks."""
-    SETTINGS[name] = replace(SETTINGS.known[name], choices=choices)
+    """Set the choices of a setting whose choices are found elsewhere: the names of the attacks, and of the defences. Those of
+    an attack that is not imported yet wait for it."""
+    _CHOICES[name] = choices
+    if name in SETTINGS.known:
+        SETTINGS[name] = replace(SETTINGS.known[name], choices=choices)
 
 
 def is_complete(names: Collection[str]) -> bool:
