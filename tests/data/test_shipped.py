@@ -10,7 +10,7 @@ from rita_demo.data import paper_results, shipped_results
 from rita_demo.data.datasets import DATASETS
 from rita_demo.data.samples import SAMPLES, available, sample
 from rita_demo.evaluation.report.cells import as_csv, records_of
-from rita_demo.records.errors import DataError, PictureError
+from rita_demo.records.errors import DataError
 from rita_demo.vlm.catalogue import BACKBONES as OFFERED
 from rita_demo.vlm.checkpoint_file import is_checkpoint_name
 from rita_demo.vlm.registry import split_source
@@ -29,16 +29,6 @@ def test_a_sample_opens_and_its_label_is_one_of_its_names(key: str) -> None:
     picture = one.load()
     assert picture.pixels.shape[0] == picture.pixels.shape[1] <= 448
     assert one.load(square="model", side=112).pixels.shape == (112, 112, 3)
-
-
-def test_a_missing_sample_or_an_unknown_key_is_a_sentence() -> None:
-    gone = replace(sample("coffee"), place=("no_such_package", "data"))
-    with pytest.raises(PictureError, match="comes with the package no_such_package"):
-        gone.load()
-    with pytest.raises(PictureError, match="comes with this program, which is missing or incomplete"):
-        replace(sample("knitted"), file="nothing.png").load()
-    with pytest.raises(PictureError, match=r"The sample is one of motorcycle, .*; got 'tea'"):
-        sample("tea")
 
 
 def test_tables_output_is_read_back_and_no_other_table(tmp_path: Path) -> None:

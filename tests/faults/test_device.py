@@ -107,20 +107,6 @@ def test_out_of_memory_frees_what_was_taken(backbone: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "CUDA error: out of memory"]
-)
-def test_memory_that_another_process_holds_is_told_like_ones_own(backbone: Any, said: str) -> None:
-    def refused(real: nn.Module, pixels: Tensor) -> Tensor:
-        raise torch.AcceleratorError(said)
-
-    Tower(backbone, refused)
-    engine = Engine(backbone)
-    with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):
-        engine.encode_views(PICTURE, SETTINGS)
-    assert failure_of(engine) is None
-
-
-@pytest.mark.parametrize(
     ("error", "said"),
     [
         (torch.OutOfMemoryError("full"), OUT_OF_MEMORY_TEXT),
@@ -153,18 +139,6 @@ def test_a_graphics_card_that_no_longer_answers_is_a_sentence_and_makes_the_serv
     assert "started again" in str(failure_of(engine))
     app = Starlette(routes=[health(lambda: True, lambda: failure_of(engine))])
     assert TestClient(app).get("/health").status_code == 503
-
-
-def test_a_graphics_card_that_answers_again_stays_in_use(backbone: Any) -> None:
-    def once(real: nn.Module, pixels: Tensor) -> Tensor:
-        if tower.batch_sizes == [16]:
-            raise torch.AcceleratorError("CUDA error: invalid configuration argument")
-        return real(pixels)
-
-    engine, tower = Engine(backbone), Tower(backbone, once)
-    with pytest.raises(torch.AcceleratorError):
-        engine.encode_views(PICTURE, SETTINGS)
-    assert np.isfinite(engine.encode_views(PICTURE, SETTINGS).features).all()
 
 
 def test_nan_output_gives_an_error_message_and_is_not_cached(backbone: Any) -> None:

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 
 from rita_demo.figures.analysis import UmapProcess
 from rita_demo.records.errors import DemoError
-from tests.live_server import ROOT, wait_until
+from tests.live_server import wait_until
 
 
 def slow_work(mark: str, seconds: float) -> int:
@@ -39,22 +37,3 @@ def test_a_killed_worker_gives_an_error_message_and_the_next_call_works(tmp_path
     again = worker.compute(str(mark), 0.0)
     assert again == int(mark.read_text()) != killed
     worker.close()
-
-
-UMAP = """
-import numpy as np
-from rita_demo.figures.analysis.projection import umap
-print(np.isfinite(umap(np.random.default_rng(0).normal(size=(24, 8)), 5, np.arange(24))).all())
-"""
-
-
-@pytest.mark.nightly  # it compiles for a minute
-def test_umap_works_for_a_user_without_a_home_and_with_read_only_packages(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "NUMBA_"))}
-    environment |= {"HOME": "/dev/null", "TMPDIR": str(tmp_path)}
-    # as where the packages cannot be written: root can write everywhere
-    environment["NUMBA_CACHE_LOCATOR_CLASSES"] = "UserProvidedCacheLocator,UserWideCacheLocator"
-    run = subprocess.run([sys.executable, "-c", UMAP], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert run.stdout == "True\n", run.stderr[-2000:]
-    (own,) = tmp_path.glob("rita-*/numba")
-    assert list(own.iterdir()), "it is compiled once"

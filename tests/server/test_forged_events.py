@@ -108,25 +108,14 @@ def test_values_that_no_component_takes_are_refused_with_a_sentence(address, dat
     ("name", "body", "status", "said"),
     [
         ("explian", {}, 404, "There is no endpoint 'explian'. Did you mean explain?"),
-        ("take_upload", {}, 404, "There is no endpoint 'take_upload'. Endpoints: explain, defend, attack, defences,"),
         ("explain", {"image": 1, "clases": "a,b"}, 400, "no input 'clases'. Did you mean classes?"),
-        ("explain", {"zzz": 1}, 400, "no input 'zzz'. Inputs: image, classes, vocabulary,"),
         ("explain", {"classes": "a,b"}, 400, "The input 'image' is missing. Inputs: image,"),
-        ("defences", {"x": 1}, 400, "no input 'x'. Inputs: none."),
     ],
 )
 def test_an_unknown_endpoint_or_input_is_named(address, name, body, status, said) -> None:
     answer = httpx.post(f"{address}gradio_api/call/v2/{name}", json=body)
     assert answer.status_code == status
     assert said in answer.json()["detail"]
-
-
-def test_inputs_by_name_come_in_their_order_with_the_defaults_of_the_others(address: str, uploads: Path) -> None:
-    picture = uploads / "0123" / "photo.png"
-    picture.write_bytes(encoded(photo(8, 8)))
-    given = {"budget": 300, "image": {"path": str(picture)}, "classes": "cup, crab"}
-    call = httpx.post(f"{address}gradio_api/call/v2/attack", json=given).json()["event_id"]
-    assert "budget" in httpx.get(f"{address}gradio_api/call/attack/{call}", timeout=30).text.lower()
 
 
 def test_half_of_an_emoji_is_replaced_and_the_rest_stays_as_it_is() -> None:

@@ -50,23 +50,6 @@ def test_outputs_that_change_are_answered_as_gradio_does(page: gr.Blocks, given:
     assert processed(pages._postprocess_changed) == processed(pages._gradio_postprocess)
 
 
-def test_an_output_that_does_not_change_is_not_built_again(page: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
-    (event,) = page.fns.values()
-    built, make = list[str](), gr.Slider.__init__
-    monkeypatch.setattr(gr.Slider, "__init__", lambda self, **named: (built.append("slider"), make(self, **named))[1])
-    state, text = SessionState(page), {event.outputs[0]: "new"}
-    finished(pages._gradio_postprocess(page, event, text, state))
-    assert built == ["slider"]
-    finished(pages._postprocess_changed(page, event, text, state))
-    assert built == ["slider"]
-
-
-def test_an_answer_for_another_component_is_refused_as_before(page: gr.Blocks) -> None:
-    (event,) = page.fns.values()
-    with pytest.raises(ValueError, match="not specified as output"):
-        finished(pages._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
-
-
 def test_a_generators_next_value_replaces_the_one_before_and_edits_nothing_in_place() -> None:
     pages.patch_gradio()
     old = {"clean": {"src": "a"}, "said": ["x"]}
