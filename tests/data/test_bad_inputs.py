@@ -15,7 +15,7 @@ from PIL import Image
 from rita_demo.data import descriptions, paper_results, shipped_results
 from rita_demo.data.datasets import DATASETS, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
-from rita_demo.data.vocabularies import index_of, label_index, parse_names, vocabulary
+from rita_demo.data.vocabularies import index_of, label_index, parse_names
 from rita_demo.records.errors import DataError, DemoError, PictureError, SettingError, VocabularyError
 from tests.data.hostile import encoded, photo, png_header
 from tests.data.test_datasets import VAL, make_dataset, make_file, status
@@ -206,11 +206,6 @@ READERS: dict[str, tuple[type[DemoError], Callable[[Any, Path], object], Rows]] 
     "data root": (DataError, lambda name, _: dataset_status(name), [("/gone", "The data folder .* does not exist")]),
     "list": (DataError, read_list, LISTS),
     "descriptions": (DataError, read_descriptions, DESCRIPTIONS),
-    "descriptions by path": (
-        DataError,
-        lambda path, _: descriptions.load(path),
-        [(path, "cannot be read") for path in ("no_such_file.json", ".", "a\0b")],
-    ),
     "typed names": (VocabularyError, lambda text, _: parse_names(text), TYPED),
     "label": (
         SettingError,
@@ -221,11 +216,6 @@ READERS: dict[str, tuple[type[DemoError], Callable[[Any, Path], object], Rows]] 
         VocabularyError,
         lambda name, _: index_of(CLASSES, name),
         [("carb", "no class 'carb' among the 3.*Closest: 'crab'")],
-    ),
-    "vocabulary": (
-        VocabularyError,
-        lambda name, _: vocabulary(name),
-        [("pets", "caltech101, dtd, imagenet; got 'pets'")],
     ),
     "table": (
         DataError,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.data.descriptions import BUILT_IN_MEAN, FOR_PAPER, descriptions_for, load
+from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, load
 from rita_demo.data.vocabularies import VOCABULARIES, format_names, label_index, parse_names, vocabulary
 
 #: A typed list and its names.
@@ -76,11 +76,3 @@ def test_built_in_ones_are_used_only_where_every_class_has_some() -> None:
     for source in (BUILT_IN_MEAN, "built_in"):
         assert descriptions_for(["zigzagged", "crab"], source) == both
         assert descriptions_for(["banded", "my cat"], source) == ((), ())
-
-
-@pytest.mark.parametrize("name", FOR_PAPER)
-def test_the_paper_s_other_datasets_are_described_for_the_preset_paper_alone(name: str) -> None:
-    described = load(name)
-    assert descriptions_for([key.upper() for key in described], "built_in") == tuple(described.values())
-    assert descriptions_for(list(described), BUILT_IN_MEAN) == tuple(() for _ in described)
-    assert descriptions_for([*described, "my cat"], "built_in") == ((),) * (len(described) + 1)

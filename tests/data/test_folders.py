@@ -1,6 +1,5 @@
 """What counts as a class and as a picture: links, what systems leave behind, and every suffix that is opened."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -56,8 +55,7 @@ def test_what_systems_leave_behind_is_neither_class_nor_picture(tmp_path: Path, 
 SPLITS: dict[str, tuple[str, str, str, str]] = {
     **{
         f"{split} is {folder}": (folder, "", f"{split} (folder {folder})", "")
-        for split, folders in {"train": "TRAINING", "val": "Val valid Validation", "test": "Test testing"}.items()
-        for folder in folders.split()
+        for split, folder in (("train", "TRAINING"), ("val", "valid"), ("test", "Test"))
     },
     "others beside them": (
         "train test",
@@ -65,12 +63,6 @@ SPLITS: dict[str, tuple[str, str, str, str]] = {
         "train, test",
         "No picture by its name, skipped (2): README.md, test/cup/notes.txt. A folder beside the splits, skipped (1): "
         "extra. Called like a split, without pictures of the classes (1): val.",
-    ),
-    "a class called like one": (
-        "",
-        "train/1.png train/more/1.png",
-        "all",
-        "A folder inside a class's folder, skipped (1): train/more.",
     ),
 }
 
@@ -83,9 +75,9 @@ def test_splits_are_found_by_their_usual_names_in_any_capitals(tmp_path: Path, k
     for file in files.split():
         make_file(tmp_path / "ours" / file)
     row = status("ours", tmp_path)
-    assert (row.sentence, row.skipped) == (f"{3 if splits == 'all' else 2} classes; splits: {splits}.", skipped)
+    assert (row.sentence, row.skipped) == (f"2 classes; splits: {splits}.", skipped)
     for split in [name.partition(" ")[0] for name in splits.split(", ")]:
-        assert len(load_split("ours", tmp_path, split)) == (5 if split == "all" else 4)
+        assert len(load_split("ours", tmp_path, split)) == 4
 
 
 def test_a_split_with_one_of_the_classes_is_asked_among_all_of_them(tmp_path: Path) -> None:
@@ -99,16 +91,6 @@ def test_a_split_with_one_of_the_classes_is_asked_among_all_of_them(tmp_path: Pa
         found = list_pictures(asked, tmp_path, "test", allow_partial=False)
         assert found.names == ("crab", "cup")
         assert [(item.id, item.label) for item in found.items] == [("test/cup/1.png", 1)]
-
-
-def test_a_name_that_is_no_text_is_skipped_and_named(tmp_path: Path) -> None:
-    make_set(tmp_path / "mine")
-    for name in (b"mine/cup/\xff.png", b"mine/\xfe/1.png"):
-        make_file(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)))
-    assert len(load_split("mine", tmp_path, "all")) == 4
-    skipped = status("mine", tmp_path).skipped
-    assert "Its name is no text in UTF-8, skipped (2): " in skipped
-    skipped.encode()
 
 
 @pytest.mark.parametrize("linked", ["data", "data/mine", "data/mine/cup", "data/mine/cup/1.png"])

@@ -78,22 +78,6 @@ def test_of_an_animation_the_first_frame_is_used() -> None:
     assert np.array_equal(open_picture(again).pixels, picture.pixels)
 
 
-class OnADevice:
-    """A tensor of another device: numpy reads it only after it was moved."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor
-
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise TypeError("can't convert a tensor of another device to numpy; use Tensor.cpu()")
-
-    def detach(self) -> "OnADevice":
-        return self
-
-    def cpu(self) -> torch.Tensor:
-        return self.tensor
-
-
 ARRAYS: dict[str, Any] = {
     "colours last": TENSOR,
     "colours first": TENSOR.permute(2, 0, 1),
@@ -102,7 +86,6 @@ ARRAYS: dict[str, Any] = {
     "half": FLOATS.half(),
     "a batch of one": FLOATS[None],
     "of a computation": FLOATS.clone().requires_grad_() * 1.0,
-    "of another device": OnADevice(FLOATS),
     "array, colours first": np.moveaxis(PIXELS, 2, 0),
     "array, turned": PIXELS[::-1, ::-1].copy()[::-1, ::-1],
     "array of half floats": (PIXELS / 255).astype(np.float16),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rita_demo.data.pictures import open_picture
-from tests.data.tiff_files import CMYK, DEFLATE, GREY, LZW, RGB, tiff
+from tests.data.tiff_files import DEFLATE, GREY, LZW, RGB, tiff
 
 SIDE = 50  # no multiple of a strip's or a tile's side
 Y, X = np.mgrid[:SIDE, :SIDE]
@@ -46,13 +46,6 @@ def test_every_sample_type_opens_right_in_every_layout(dtype: str, layout: dict[
         layout = layout | {"predictor": 3}  # the one for floats
     assert differs(tiff(stored(BRIGHT, dtype), colours=GREY, **layout), BRIGHT) <= 1
     assert differs(tiff(stored(COLOURS, dtype), colours=RGB, **layout), COLOURS) <= 1
-
-
-@pytest.mark.parametrize("separate", [False, True])
-@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "f4"])
-def test_print_colours_of_every_sample_type_open_right(dtype: str, separate: bool) -> None:
-    ink = np.concatenate([255 - COLOURS, BRIGHT * 0], 2)
-    assert differs(tiff(stored(ink, dtype), colours=CMYK, separate=separate), COLOURS) <= 1
 
 
 @pytest.mark.parametrize("bits", [10, 12, 14])

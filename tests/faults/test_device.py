@@ -163,12 +163,3 @@ def test_a_checkpoint_full_of_nan_is_refused_when_it_is_loaded(tiny_model_dir: P
     save_file(weights, tmp_path / "open_clip_model.safetensors")
     with pytest.raises(BackboneError, match="not a number"):
         load(f"local-dir:{tmp_path}", "cpu", "float32")
-
-
-def test_other_model_errors_are_not_reported_as_out_of_memory(backbone: Any) -> None:
-    def wrong(real: nn.Module, pixels: Tensor) -> Tensor:
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
-
-    Tower(backbone, wrong)
-    with pytest.raises(RuntimeError, match="cannot be multiplied"):
-        Engine(backbone).encode_views(PICTURE, SETTINGS)

@@ -1,4 +1,4 @@
-"""A defence or an attack of a user's own file that would end the process is a sentence, and everything goes on."""
+"""A defence of a user's own file that would end the process is a sentence, and everything goes on."""
 
 import threading
 from collections.abc import Iterator
@@ -8,18 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo.attacks import registry as attacks
 from rita_demo.defences import registry as defences
 from rita_demo.pipeline.run import run_picture, run_picture_steps
 from rita_demo.process.generators import contained_steps
-from rita_demo.process.plugin_file import PluginError, plugin_errors
+from rita_demo.process.plugin_file import plugin_errors
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
 from tests.toy_model import ToyEngine
 
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
 DEFENCE = """\
-import asyncio, functools, sys
+import asyncio, sys
 from rita_demo.defences.contract import Defence
 
 class Own(BaseException):
@@ -28,19 +27,7 @@ class Own(BaseException):
 def answer(inputs):
     {end}
 
-DEFENCE = Defence(name="mine", title="Mine", sentence="It ends.", answer={answer})
-"""
-ATTACK = """\
-from rita_demo.attacks.contract import Attack
-
-def step(*_):
-    {end}
-
-def loop(*_):
-    {end}
-    yield
-
-ATTACK = Attack(name="ends", title="Ends", sentence="It ends.", {part}={part}{more})
+DEFENCE = Defence(name="mine", title="Mine", sentence="It ends.", answer=answer)
 """
 ENDS = {
     "raise SystemExit": "SystemExit",
@@ -57,15 +44,9 @@ PICTURE = Picture(np.full((32, 32, 3), 90, np.uint8), "grey")
 QUICK = RECOMMENDED.replace(views=8, steps=2, tuning_steps=0)
 
 
-def defence(folder: Path, end: str, answer: str = "answer") -> str:
-    (folder / "mine.py").write_text(DEFENCE.format(end=end, answer=answer))
+def defence(folder: Path, end: str) -> str:
+    (folder / "mine.py").write_text(DEFENCE.format(end=end))
     return f"{folder / 'mine.py'}:DEFENCE"
-
-
-def attack(folder: Path, end: str, part: str) -> str:
-    more = ", iterative=True" if part == "step" else ""
-    (folder / "ends.py").write_text(ATTACK.format(end=end, part=part, more=more))
-    return f"{folder / 'ends.py'}:ATTACK"
 
 
 def in_a_thread(work, *arguments):
@@ -80,20 +61,6 @@ def test_a_defence_that_ends_in_any_way_is_a_sentence(tmp_path: Path, end: str) 
     run = in_a_thread(run_picture, ToyEngine(), PICTURE, NAMES, QUICK)
     assert run.answered == ("clip", "ensemble", "rita")
     assert str(run.faults["mine"]).startswith(f"mine.py, line 8: {ENDS[end]}")
-
-
-@pytest.mark.parametrize("part", ["step", "loop"])
-@pytest.mark.parametrize("end", ["raise SystemExit", "raise KeyboardInterrupt", "raise GeneratorExit"])
-def test_an_attack_that_ends_in_any_way_is_a_sentence(tmp_path: Path, end: str, part: str) -> None:
-    from rita_demo.attacks.loop.run import attack_steps
-    from rita_demo.process.generators import run_to_end
-    from rita_demo.process.lazy import torch
-
-    attacks.add_plugin(attack(tmp_path, end, part))
-    settings, grey = QUICK.replace(attack="ends"), torch.full((1, 3, 8, 8), 0.5)
-    steps = attack_steps(lambda x: x.mean((2, 3)), grey, settings, [0], [0])
-    with pytest.raises(PluginError, match=f"ends.py, line {4 if part == 'step' else 7}: {end.split()[-1]}"):
-        in_a_thread(run_to_end, steps)
 
 
 def test_ctrl_c_and_a_closed_generator_are_no_fault_of_the_file(tmp_path: Path) -> None:

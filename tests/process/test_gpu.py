@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.engine.attack_models import SingleViewLogits
 from rita_demo.method import Prompts, cosine_cost, sinkhorn, sinkhorn_newton, transport, transport_options, tune
 from rita_demo.process.gpu import CudaGraphs, same_numbers
 from rita_demo.settings import RECOMMENDED
@@ -111,23 +110,6 @@ def test_a_step_of_an_attack_needs_no_number(backbone: Backbone, goal: str) -> N
         True,
     )
     assert (answer.shape, loss.shape, slope.shape) == ((2, 5), (2,), pixels.shape)
-
-
-def test_logits_recorded_for_one_vocabulary_serve_another_one(backbone: Backbone) -> None:
-    """The features of the class names are an input of what is recorded."""
-    given: list[tuple[torch.Tensor, ...]] = []
-
-    class Recorder(CudaGraphs):
-        def run(self, key, function, *inputs):
-            given.append(inputs)
-            return super().run(key, function, *inputs)
-
-    model = copy.copy(backbone)
-    model.graphs = Recorder()
-    pixels, template = torch.rand(1, 3, model.side, model.side), torch.eye(4, model.info.width)
-    logits = SingleViewLogits(model, template)
-    torch.testing.assert_close(gradient_loop.answers_of(logits, pixels), logits(pixels))
-    assert any(one is template for one in given[0])
 
 
 def _on_meta(encoder: PromptEncoder, contexts: int) -> PromptEncoder:

@@ -46,18 +46,6 @@ def test_ctrl_c_while_it_is_written_leaves_the_earlier_file(tmp_path: Path, monk
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("a.json", OLD)]
 
 
-def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path: Path) -> None:
-    usual, old = tmp_path / "usual", tmp_path / "old"
-    usual.touch()
-    old.touch()
-    old.chmod(0o640)
-    for path in (old, tmp_path / "new"):
-        write_output(path, NEW)
-        assert path.read_bytes() == NEW
-    assert (tmp_path / "new").stat().st_mode == usual.stat().st_mode
-    assert old.stat().st_mode & 0o777 == 0o640
-
-
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_link_stays_a_link(is_there: bool, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from rita_demo.method import sinkhorn_newton
-from rita_demo.process import cpu_threads
 from rita_demo.process.torch_state import in_plain_torch
 
 State = tuple[bool, bool, bool, str]
@@ -79,13 +78,3 @@ def test_only_the_solving_thread_is_single_threaded(monkeypatch: pytest.MonkeyPa
     assert set(seen["solving"]) == {1}
     assert set(seen["new"]) == {2}
     assert torch.get_num_threads() == 2
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_parallel_chunks_keep_their_order_and_finish_without_new_threads() -> None:
-    """While the interpreter exits, a pool accepts no work; a stopped server must not fail because of that."""
-    wanted = list(range(7))
-    assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
-    cpu_threads._pool().shutdown()
-    assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
-    cpu_threads._pool.cache_clear()

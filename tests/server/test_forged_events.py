@@ -104,20 +104,6 @@ def test_values_that_no_component_takes_are_refused_with_a_sentence(address, dat
     assert not [one for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR]
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "status", "said"),
-    [
-        ("explian", {}, 404, "There is no endpoint 'explian'. Did you mean explain?"),
-        ("explain", {"image": 1, "clases": "a,b"}, 400, "no input 'clases'. Did you mean classes?"),
-        ("explain", {"classes": "a,b"}, 400, "The input 'image' is missing. Inputs: image,"),
-    ],
-)
-def test_an_unknown_endpoint_or_input_is_named(address, name, body, status, said) -> None:
-    answer = httpx.post(f"{address}gradio_api/call/v2/{name}", json=body)
-    assert answer.status_code == status
-    assert said in answer.json()["detail"]
-
-
 def test_half_of_an_emoji_is_replaced_and_the_rest_stays_as_it_is() -> None:
     said = {"a": "cat \ud83d", "b": "\U0001f600 \\ud83d \ude00\ud83d", "\udfff": "\u00e4"}
     app = SimpleNamespace(get_blocks=lambda: SimpleNamespace(_queue=[]))

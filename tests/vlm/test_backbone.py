@@ -57,14 +57,6 @@ def test_a_larger_square_is_resized_as_pil_would(backbone: Backbone) -> None:
     torch.testing.assert_close(backbone.encode_pixels(pixels), backbone.encode_pixels(small))
 
 
-def test_view_features_can_be_used_in_a_later_gradient(backbone: Backbone) -> None:
-    features = backbone.encode_views(torch.rand(70, 3, backbone.side, backbone.side))
-    prompts = torch.randn(4, backbone.info.width, requires_grad=True)
-    (features @ prompts.T).square().sum().backward()
-    assert prompts.grad is not None
-    torch.testing.assert_close(features.norm(dim=1), torch.ones(70))
-
-
 @pytest.mark.parametrize(
     "pixels",
     [torch.rand(1, 3, 10, 20), torch.rand(3, 64, 64), torch.zeros(1, 3, 64, 64, dtype=torch.uint8)],

@@ -89,14 +89,6 @@ def test_numbers_and_arrays_of_numpy_beside_weights_are_no_program(zipped: bool,
     assert torch.equal(read_checkpoint(tmp_path / "really.pt")["proj"], PROJ["proj"])
 
 
-def test_numbers_that_numpy_1_saved_load(tmp_path: Path) -> None:
-    data = torch_bytes(PROJ | {"best": np.float64(2)}, _use_new_zipfile_serialization=False)
-    assert b"numpy._core.multiarray\nscalar" in data
-    old = data.replace(b"numpy._core.multiarray\nscalar", b"numpy.core.multiarray\nscalar")
-    (tmp_path / "old.pt").write_bytes(old)
-    assert read_checkpoint(tmp_path / "old.pt")["best"] == 2
-
-
 # --- where it is
 
 

@@ -1,7 +1,6 @@
 """Downloads from a local server that speaks the hub's protocol, by the hub's own client: slow, cut, stopped and damaged."""
 
 import errno
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.catalogue import hub_files
-from rita_demo.vlm.hub_download import PROGRESS, STOPPED, Stopped, fetch
+from rita_demo.vlm.hub_download import STOPPED, fetch
 from tests.vlm.hub import Faults, StandInHub, only_hub
 
 MODEL = "ViT-B-32-quickgelu:openai"
@@ -27,36 +26,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHub]
 def left_behind(tmp_path: Path) -> list[str]:
     """The files in the cache that are weights or a part of them."""
     return [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.stat().st_size > 1000]
-
-
-class Work(threading.Thread):
-    """A download in a thread, and what it raised."""
-
-    failed: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            fetch(REPOSITORY, NAMES, MODEL)
-        except Exception as error:
-            self.failed = error
-
-
-def test_a_download_says_its_bytes_is_stopped_from_another_thread_and_starts_again(hub, tmp_path) -> None:
-    hub.faults, seen, work = Faults(bytes_per_second=300_000), [], Work()
-    work.start()
-    while len(set(seen)) < 3:
-        assert work.is_alive()
-        seen += [PROGRESS[MODEL]] if MODEL in PROGRESS else []
-    STOPPED.add(MODEL)
-    work.join(10)
-    STOPPED.discard(MODEL)
-    assert isinstance(work.failed, Stopped)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert {total for _, total in seen} == {len(CONTENT)}
-    assert MODEL not in PROGRESS
-    assert left_behind(tmp_path) == []
-    hub.faults = Faults()
-    assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
 
 
 def test_a_connection_that_breaks_is_resumed_where_it_broke(hub) -> None:

@@ -237,14 +237,3 @@ def test_gradients_are_those_of_a_new_graph_again_and_again(prompts: PromptSet, 
         torch.testing.assert_close(kept, new, atol=1e-6, rtol=1e-5)
     leaf = context.clone().requires_grad_()
     torch.testing.assert_close(prompts.encode_contexts(leaf).detach(), prompts.features[:, :count])
-
-
-def test_what_is_returned_may_be_changed_and_only_one_vocabulary_keeps_its_graph(prompts, backbone) -> None:
-    leaf = prompts.context.clone().requires_grad_()
-    first = prompts.encode_contexts(leaf)
-    first.detach().zero_()
-    assert prompts.encode_contexts(leaf).detach().abs().sum() > 0
-    other = build_prompts(backbone, NAMES[:2], RECOMMENDED)
-    other.encode_contexts(other.context.clone().requires_grad_())
-    assert other.graph.graphs
-    assert not prompts.graph.graphs

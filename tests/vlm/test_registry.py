@@ -16,14 +16,13 @@ from rita_demo.vlm import registry
 from rita_demo.vlm.backbone import pick_device
 from rita_demo.vlm.catalogue import BACKBONES, model_status
 from rita_demo.vlm.prompts import encode_sentences
-from rita_demo.vlm.registry import activation_name, load, split_source
+from rita_demo.vlm.registry import load, split_source
 from tests.conftest import TINY_CONFIG
 from tests.vlm.hub import put_in_cache, random_model, shrink
 
 ARCHITECTURE = "ViT-B-32-quickgelu"
 BASE = f"{ARCHITECTURE}:openai"
 SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
-HALF_PRECISION = ("EVA02-B-16:merged2b_s8b_b131k",)  # 299 MB on the hub
 NO_KEYS = ("+except=proj", "+robust.pt+except=", "+robust.pt+except= , ")  # no vision tower, or no key of one
 
 
@@ -84,20 +83,6 @@ def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monke
         with pytest.raises(BackboneError, match="enough"):
             load(spec, device="cpu")
     assert built == [True, True, False]
-
-
-@pytest.mark.parametrize("name", [name for name, entry in BACKBONES.items() if entry.megabytes])
-def test_every_listed_model_exists_in_open_clip_with_the_size_and_the_activation_it_states(name: str) -> None:
-    assert name in open_clip.list_pretrained(as_str=True)
-    architecture, _, tag = name.partition(":")
-    quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
-    config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
-    with torch.device("meta"):
-        model = registry._build(config, name)
-    entry, bytes_each = BACKBONES[name], 2 if name in HALF_PRECISION else 4
-    assert sum(p.numel() for p in model.parameters()) == entry.parameters
-    assert entry.megabytes == pytest.approx(1e-6 * bytes_each * entry.parameters, abs=1)
-    assert f"; {activation_name(config)}; " in entry.note
 
 
 def test_the_requested_device_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
