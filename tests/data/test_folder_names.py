@@ -93,24 +93,6 @@ def test_a_file_of_names_in_the_folder_counts(tmp_path: Path, file: str, folders
     assert status("mine", tmp_path).skipped == ""
 
 
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("labels.json", '{"1": "train", "10": "test", "2": "train"}'),
-        ("names.json", '{"1": 3, "10": 4, "2": 5}'),
-        ("names.json", "[" * 100000),
-        ("._classnames.txt", "rose"),
-    ],
-)
-def test_a_file_on_something_else_is_skipped_and_said_to_be(tmp_path: Path, file: str, content: str) -> None:
-    make_classes(tmp_path / "mine", *FLOWERS)
-    (tmp_path / "mine" / file).write_text(content)
-    found = listed(tmp_path)
-    assert found.names == ("1", "10", "2")
-    assert found.names_warning
-    assert file in found.skipped
-
-
 def test_splits_with_numbers_share_the_names_of_all_their_folders(tmp_path: Path) -> None:
     make_classes(tmp_path / "mine/Train", "1", "10", "2")
     make_classes(tmp_path / "mine/valid", "10")

@@ -1,4 +1,4 @@
-"""What counts as a class and as a picture: links, what systems leave behind, and every suffix that is opened."""
+"""What counts as a class and as a picture: links, splits, and what systems leave behind."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pytest
 
 from rita_demo.data.datasets import dataset_status, load_split, read_dataset
 from rita_demo.data.folders import Skip, fault_of_name, is_leftover, pictures_below
-from rita_demo.evaluation.pictures import list_pictures
 from tests.data.test_datasets import make_file, status
 
 _FOLDERS = ".ipynb_checkpoints __MACOSX @eaDir #recycle .Trash-1000 .git __pycache__ lost+found $RECYCLE.BIN"
@@ -78,19 +77,6 @@ def test_splits_are_found_by_their_usual_names_in_any_capitals(tmp_path: Path, k
     assert (row.sentence, row.skipped) == (f"2 classes; splits: {splits}.", skipped)
     for split in [name.partition(" ")[0] for name in splits.split(", ")]:
         assert len(load_split("ours", tmp_path, split)) == 4
-
-
-def test_a_split_with_one_of_the_classes_is_asked_among_all_of_them(tmp_path: Path) -> None:
-    make_set(tmp_path / "ours/train")
-    make_file(tmp_path / "ours/test/cup/1.png")
-    make_file(tmp_path / "each/train/crab/1.png")  # a class of its own in each
-    make_file(tmp_path / "each/test/cup/1.png")
-    assert [row[1:] for row in load_split("each", tmp_path, "test")] == [(1, "cup")]
-    assert status("ours", tmp_path).sentence == "2 classes; splits: train, test."
-    for asked in ("ours", "ours:present"):
-        found = list_pictures(asked, tmp_path, "test", allow_partial=False)
-        assert found.names == ("crab", "cup")
-        assert [(item.id, item.label) for item in found.items] == [("test/cup/1.png", 1)]
 
 
 @pytest.mark.parametrize("linked", ["data", "data/mine", "data/mine/cup", "data/mine/cup/1.png"])

@@ -98,18 +98,6 @@ def test_a_tensor_or_array_of_any_layout_is_the_same_picture(name: str) -> None:
     assert np.array_equal(open_picture(ARRAYS[name]).pixels, PIXELS)
 
 
-def test_arrays_of_fewer_bits_grey_opacity_and_yes_or_no_are_taken_in_every_layout() -> None:
-    assert np.abs(open_picture(FLOATS.bfloat16()).pixels.astype(int) - PIXELS).max() <= 1
-    grey, alpha = PIXELS[:, :, 0], np.full((64, 64), 255, np.uint8)
-    for one in (grey, grey[None], grey[:, :, None], torch.from_numpy(grey)[None, None], np.dstack([grey, alpha])):
-        assert np.array_equal(open_picture(one).pixels, np.stack([grey] * 3, 2))
-    clear = np.dstack([PIXELS, alpha * 0])
-    for one in (clear, torch.from_numpy(clear).permute(2, 0, 1), clear / 255, clear.astype(np.uint16) * 257):
-        assert open_picture(one).pixels.min() == 255
-    mask = torch.from_numpy(grey > 99)
-    assert np.array_equal(open_picture(mask).pixels[:, :, 0], mask.numpy() * np.uint8(255))
-
-
 def test_open_files_and_bytes_are_the_same_picture(tmp_path: Path) -> None:
     data = png_bytes(PIXELS)
     (tmp_path / "a.png").write_bytes(data)

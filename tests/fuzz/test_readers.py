@@ -1,4 +1,4 @@
-"""Every reader of untrusted files, and of what a browser sends, with broken input that hypothesis makes: a result, or a
+"""Readers of untrusted files, and of what a browser sends, with broken input that hypothesis makes: a result, or a
 sentence without a folder of this machine. Nothing is written beside the file."""
 
 import copy

@@ -1,4 +1,4 @@
-"""Every environment variable is read in one place, checked, and described in one table."""
+"""Every environment variable has a default and is checked."""
 
 from pathlib import Path
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from rita_demo.data import descriptions, shipped_results, split_files
-from rita_demo.evaluation.report.cells import read_points
+from rita_demo.data import descriptions, split_files
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process.text_file import decode_text, read_text
-from tools.train.corpus import captioned_pictures
 
 ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "UTF-8 with a mark": lambda text: text.encode("utf-8-sig"),
@@ -21,9 +19,6 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
 }
 CLASSES = "n01 fly agaric\nn02 crème brûlée\n"
-CELL = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,"
-CELL += "class_names,version,title,missing\n"
-CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0,,0\n"
 
 
 def pictures_of_classes(path: Path) -> Any:
@@ -43,9 +38,6 @@ READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
         lambda path: split_files.split_file(path.parent, "images", path.name),
     ),
     "class names": ("classnames.txt", CLASSES, pictures_of_classes),
-    "measured table": ("cells.csv", CELL, shipped_results.read),
-    "ablation points": ("points.json", "[]\n", read_points),
-    "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
 }
 
 

@@ -1,11 +1,10 @@
-"""Events that no browser sends: a file that was not uploaded, values of other types, unknown endpoints and inputs."""
+"""Events that no browser sends: a file that was not uploaded, and values of other types."""
 
 import json
 import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -102,13 +101,6 @@ def test_values_that_no_component_takes_are_refused_with_a_sentence(address, dat
         assert not last["success"]
         assert last["output"]["error"].startswith("The page cannot read this request.")
     assert not [one for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR]
-
-
-def test_half_of_an_emoji_is_replaced_and_the_rest_stays_as_it_is() -> None:
-    said = {"a": "cat \ud83d", "b": "\U0001f600 \\ud83d \ude00\ud83d", "\udfff": "\u00e4"}
-    app = SimpleNamespace(get_blocks=lambda: SimpleNamespace(_queue=[]))
-    body = events.checked_event(app, "/gradio_api/run/predict", json.dumps(said).encode(), 99)
-    assert json.loads(body) == {"a": "cat \ufffd", "b": "\U0001f600 \\ud83d \ufffd\ufffd", "\ufffd": "\u00e4"}
 
 
 def test_no_address_is_fetched_as_a_file(address: str) -> None:

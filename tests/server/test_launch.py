@@ -1,4 +1,4 @@
-"""The served page: login, health check, refused addresses."""
+"""The served page: login, health check, refused addresses, and a start under a proxy that is of no use."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""Downloads from a local server that speaks the hub's protocol, by the hub's own client: slow, cut, stopped and damaged."""
+"""Downloads from a local server that speaks the hub's protocol, by the hub's own client: cut and damaged."""
 
 import errno
 from collections.abc import Callable, Iterator
