@@ -1,4 +1,4 @@
-"""Events that no browser sends: a file that was not uploaded, and values of other types."""
+"""Events that no browser sends: a file that was not uploaded, values of other types, unknown endpoints and inputs."""
 
 import json
 import logging
@@ -101,6 +101,28 @@ def test_values_that_no_component_takes_are_refused_with_a_sentence(address, dat
         assert not last["success"]
         assert last["output"]["error"].startswith("The page cannot read this request.")
     assert not [one for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "said"),
+    [
+        ("explian", {}, 404, "There is no endpoint 'explian'. Did you mean explain?"),
+        ("explain", {"image": 1, "clases": "a,b"}, 400, "no input 'clases'. Did you mean classes?"),
+        ("explain", {"classes": "a,b"}, 400, "The input 'image' is missing. Inputs: image,"),
+    ],
+)
+def test_an_unknown_endpoint_or_input_is_named(address, name, body, status, said) -> None:
+    answer = httpx.post(f"{address}gradio_api/call/v2/{name}", json=body)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
+
+
+def test_inputs_by_name_come_in_their_order_with_the_defaults_of_the_others(address: str, uploads: Path) -> None:
+    picture = uploads / "0123" / "photo.png"
+    picture.write_bytes(encoded(photo(8, 8)))
+    given = {"budget": 300, "image": {"path": str(picture)}, "classes": "cup, crab"}
+    call = httpx.post(f"{address}gradio_api/call/v2/attack", json=given).json()["event_id"]
+    assert "budget" in httpx.get(f"{address}gradio_api/call/attack/{call}", timeout=30).text.lower()
 
 
 def test_no_address_is_fetched_as_a_file(address: str) -> None:
