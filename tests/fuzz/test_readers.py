@@ -1,4 +1,4 @@
-"""Readers of untrusted files, and of what a browser sends, with broken input that hypothesis makes: a result, or a
+"""Every reader of untrusted files, and of what a browser sends, with broken input that hypothesis makes: a result, or a
 sentence without a folder of this machine. Nothing is written beside the file."""
 
 import copy
@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from safetensors.torch import save as save_safetensors
 
-from rita_demo.data import memory_file
+from rita_demo.data import datasets, descriptions, memory_file, split_files
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.pictures import LARGEST_SIDE, open_picture
 from rita_demo.data.samples import SAMPLES
+from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.pipeline import export
 from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.pipeline.run import run_picture
@@ -39,7 +40,7 @@ from rita_demo.ui.session import run_request, share_link
 from rita_demo.ui.session.mark import Mark, select
 from rita_demo.ui.session.session import AttackDefendState, Session
 from rita_demo.ui.widgets import html_buttons, plotly_view, sample_gallery
-from rita_demo.vlm.checkpoint import load_weights
+from rita_demo.vlm.checkpoint import load_vision_weights, load_weights
 from tests.conftest import TINY_CONFIG
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
 from tests.data.tiff_files import DEFLATE, GREY, LZW, RGB, tiff
@@ -48,6 +49,19 @@ from tests.ui.memory_client import Event
 
 ENGINE = ToyEngine(spread=0.2)
 NAMES = ("motorbike", "crab", "cup", "piano")
+CLASSES = ("dotted", "striped")
+SPLIT = {
+    split: [[f"{c}/{n}.png", k, c] for k, c in enumerate(CLASSES) for n in range(3)]
+    for split in ("train", "val", "test")
+}
+LISTS = {
+    "variants.txt": "dotted\nstriped\n",
+    "images_variant_train.txt": "0 dotted\n1 striped\n",
+    "images_variant_val.txt": "0 dotted\n1 striped\n",
+    "images_variant_test.txt": "2 dotted\n2 striped\n",
+    "classnames.txt": "dotted a dotted thing\nstriped a striped thing\n",
+}
+DESCRIPTIONS = {"cup": ["a cup has a handle", "one drinks from it"], "crab": ["it walks sideways"]}
 LINK = "sample=motorcycle&classes=motorbike,crab&truth=motorbike&attack=pgd&budget=4&class=crab&view=3&side=clean&tab=inside"
 EVENTS: tuple[dict[str, Any], ...] = (
     {"view": 3, "atom": 0, "k": 1},
@@ -116,7 +130,8 @@ def checkpoint(kind: str) -> bytes:
     model, buffer = tiny_model(), io.BytesIO()
     if kind == "safetensors":
         return save_safetensors(model.state_dict())
-    torch.save({"state_dict": model.state_dict()}, buffer)
+    tower = {"state_dict": {}, "vision_encoder_state_dict": model.visual.state_dict()}
+    torch.save(tower if kind == "tower" else {"state_dict": model.state_dict()}, buffer)
     return buffer.getvalue()
 
 
@@ -197,6 +212,15 @@ def safetensors(draw: Any, data: bytes) -> bytes:
     return len(coded).to_bytes(8, "little") + coded + data[8 + length :]
 
 
+@st.composite
+def lists(draw: Any) -> dict[str, bytes]:
+    files = {name: text.encode() for name, text in LISTS.items()}
+    name = draw(st.sampled_from(list(LISTS)))
+    rows = draw(st.lists(st.sampled_from((*LISTS.values(), *TEXTS)), max_size=3))
+    files[name] = draw(raw(files[name])) if draw(st.booleans()) else "\n".join(rows).encode(errors="surrogatepass")
+    return files
+
+
 @cache
 def form() -> dict[str, Any]:
     return run_request.form_values(runs()[0])
@@ -224,6 +248,60 @@ def open_run(path: Path) -> None:
 
 def load_model(path: Path) -> None:
     load_weights(tiny_model(), path, "tiny")
+
+
+def load_tower(path: Path) -> None:
+    load_vision_weights(tiny_model(), path, "tiny:base")
+
+
+def draw_folders(folder: Path) -> None:
+    """Pictures of two classes, with links that lead up and around."""
+    for name in CLASSES:
+        (folder / name).mkdir(parents=True)
+        for number in range(3):
+            (folder / name / f"{number}.png").write_bytes(pictures()[0])
+        (folder / name / "up").symlink_to("..")
+    (folder / "around").symlink_to("around")
+
+
+def read_split(path: Path) -> None:
+    root = path.parent / "data"
+    draw_folders(root / "dtd/images")
+    (root / "dtd" / datasets.DATASETS["dtd"].listing).write_bytes(path.read_bytes())
+    assert all(row.sentence for row in datasets.dataset_status(root))
+    for entry in collect("dtd", root, "test", limit=4, allow_partial=True).stream(0):
+        source = entry.source
+        assert isinstance(source, Path)
+        assert source.resolve().is_relative_to(root.resolve()), "leads outside the folder"
+
+
+def read_lists(files: dict[str, bytes], folder: Path) -> None:
+    draw_folders(folder / "images")
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    for reader, listing in (
+        (split_files.aircraft_variants, "variants.txt"),
+        (split_files.class_folders, "classnames.txt"),
+    ):
+        try:
+            reader(folder, "images", listing)
+        except DemoError as error:
+            check_sentence(error, folder)
+
+
+def find_stored(names: tuple[str, str], folder: Path) -> None:
+    draw_folders(folder / "data/mine")
+    (folder / "data/linked").symlink_to("mine")
+    (folder / "secret.png").write_bytes(b"secret")
+    path = find_picture(*names, folder / "data")
+    assert ".." not in path.relative_to(folder / "data").parts
+    assert path.read_bytes() != b"secret", "leads outside the folder"
+
+
+def read_descriptions(path: Path) -> None:
+    rows = descriptions.descriptions_for(("cup", "crab"), str(path))
+    assert all(rows)
+    "".join(map("".join, rows)).encode()
 
 
 def open_link(query: Any, _: Path) -> None:
@@ -254,12 +332,19 @@ class Reader:
     file: str = ""
 
 
+FOLDERS = ("mine", "mine:present", "linked", *TEXTS)
+PARTS = st.lists(st.sampled_from(("dotted", "0.png", "\\", *TEXTS)), max_size=4).map("/".join)
 READERS = {
     "picture": Reader(lambda: st.sampled_from(pictures()).flatmap(raw), read_picture, "a.png"),
     "memory": Reader(lambda: zipped(memory()), import_memory, "memory.zip"),
     "saved run": Reader(lambda: zipped(saved_run()), open_run, "run.zip"),
     "safetensors": Reader(lambda: safetensors(checkpoint("safetensors")), load_model, "model.safetensors"),
     "model.pt": Reader(lambda: zipped(checkpoint("model")), load_model, "model.pt"),
+    "tower.pt": Reader(lambda: zipped(checkpoint("tower")), load_tower, "tower.pt"),
+    "split file": Reader(lambda: text_of(SPLIT), read_split, "split.json"),
+    "dataset lists": Reader(lists, read_lists),
+    "stored picture": Reader(lambda: st.tuples(st.sampled_from(FOLDERS), PARTS), find_stored),
+    "descriptions": Reader(lambda: text_of(DESCRIPTIONS), read_descriptions, "descriptions.json"),
     "link": Reader(lambda: document(dict(parse_qsl(LINK)) | form()), open_link),
     "form": Reader(
         lambda: st.dictionaries(st.sampled_from(list(form())), JSON, min_size=1, max_size=4).map(form().__or__),

@@ -3,21 +3,25 @@
 import json
 import re
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import gradio as gr
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from rita_demo.server import cleanup, events, launch, pages, request_limits
 from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
-from tests.live_server import wait_until
+from tests.live_server import ROOT, wait_until
 from tests.page_client import HttpClient
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import build_toy_page, launch_page
@@ -94,6 +98,12 @@ def test_only_allowed_routes_answer_and_no_file_stays(address: str, page: gr.Blo
     assert leftover_files(temporary_folder) == []
 
 
+def test_listening_for_an_unknown_visitor_ends_without_an_error(address: str, caplog) -> None:
+    with caplog.at_level("ERROR"):
+        HttpClient(address).http.get(f"{API}/queue/data", params={"session_hash": "nobody"}, timeout=30)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def bodies(method: str, page: str) -> list[dict]:
     """What an address may like to be sent: an event, and a form with a file."""
     if method == "GET":
@@ -122,6 +132,18 @@ def test_the_proxy_root_path_is_ignored_by_the_route_list() -> None:
         ({"path": "/config"}, "/config"),
     ):
         assert request_limits.request_path(scope) == path
+
+
+class WithoutLogin:
+    """The application around a middleware; nobody needs to log in."""
+
+    auth, cookie_id, tokens = None, "", ()
+
+    def __init__(self, inside: Any) -> None:
+        self.inside = inside
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.inside(scope | {"app": self}, receive, send)
 
 
 LIMITS = {
@@ -188,11 +210,27 @@ def test_one_address_has_a_limit_of_open_requests_and_the_health_check_none(addr
     assert wait_until(lambda: httpx.get(address).status_code == 200)
 
 
+@pytest.mark.parametrize("path", ["queue/join", "run/predict"])
+def test_a_page_with_a_very_long_random_name_is_refused(address: str, page: gr.Blocks, path: str) -> None:
+    for length, refused in ((100, False), (101, True)):
+        name = "n" * length
+        body = {"fn_index": HttpClient(address).load_event, "data": [], "session_hash": name}
+        answer = httpx.post(f"{address}gradio_api/{path}", json=body)
+        assert (answer.json().get("detail") == events.LONG_PAGE_ID) is refused
+        assert (name not in page.state_holder) is refused
+
+
 def test_what_waits_in_the_queue_cannot_be_called_beside_it(address: str) -> None:
     visitor = HttpClient(address)
     body = {"fn_index": visitor.event("go", "click")["id"], "data": [], "session_hash": visitor.session_hash}
     answer = visitor.http.post("gradio_api/run/predict", json=body)
     assert (answer.status_code, "join the queue" in answer.text) == (404, True)
+
+
+def test_a_full_queue_is_answered_in_our_words(address: str, page: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = HttpClient(address)
+    monkeypatch.setattr(page._queue, "max_size", 0)
+    assert json.loads(visitor.enqueue(visitor.load_event, [])) == {"detail": events.FULL_QUEUE}
 
 
 def test_an_endless_body_is_read_only_up_to_the_limit(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,14 +275,38 @@ def test_an_upload_of_very_many_files_is_refused(address: str, temporary_folder:
     assert wait_until(lambda: not leftover_files(temporary_folder))
 
 
+def test_large_concurrent_events_share_a_limit_and_small_ones_pass(address, monkeypatch) -> None:
+    monkeypatch.setattr(request_limits, "MAX_LARGE_EVENTS", 2)
+    large = b'{"fn_index": 0, "session_hash": "x", "data": ["' + b"x" * (6 * request_limits.MB)
+    visitor = HttpClient(address)
+    visitor.open()
+
+    def send_large() -> httpx.Response:
+        return visitor.http.post("gradio_api/run/predict", content=large + b'"]}', headers=JSON_HEADERS)
+
+    head = b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head += b"Content-Length: 20000000\r\n\r\n"
+    waiting = [connect(address, head + large) for _ in range(2)]  # the first part of two events, whose rest never comes
+    assert wait_until(lambda: send_large().status_code == 503)
+    answer = send_large()
+    assert answer.json() == {"detail": request_limits.BUSY}
+    assert "What the memory holds" in visitor.choose_room("memory"), "a small event passes"
+    for line in waiting:
+        line.close()
+    assert wait_until(lambda: send_large().status_code != 503), "what was held is not free again"
+
+
 @pytest.mark.parametrize(
     ("path", "body", "headers"),
     [
         ("run/predict", b'{"data": [NaN], "fn_index": {}}', JSON_HEADERS),
         ("run/predict", b'{"data": ["\xff"]}', {}),
+        ("run/predict", b'{"data": [], "fn_index": 1000003}', JSON_HEADERS),
+        ("run/predict", b'{"data": []}', JSON_HEADERS),
+        ("queue/join", b'{"data": [], "fn_index": "\\ud800"}', JSON_HEADERS),
         ("upload", b'--x\r\nContent-Disposition: form-data; name="files"\r\n\r\nwords\r\n--x--\r\n', FORM_HEADERS),
     ],
-    ids=["not JSON numbers", "not text", "no file"],
+    ids=["not JSON numbers", "not text", "no such event", "no event", "half a letter", "no file"],
 )
 def test_an_unreadable_body_gives_a_400(path, body, headers, address, caplog) -> None:
     visitor = HttpClient(address)
@@ -254,6 +316,16 @@ def test_an_unreadable_body_gives_a_400(path, body, headers, address, caplog) ->
     assert answer.json()["detail"]
     assert not [one for one in caplog.records if one.exc_info], "a traceback in the log"
     assert "What the memory holds" in visitor.choose_room("memory"), "the next request works"
+
+
+def test_only_requests_with_a_body_give_a_400() -> None:
+    async def breaks(*_: object) -> None:
+        raise KeyError("ours")
+
+    client = TestClient(WithoutLogin(request_limits.RequestLimits(breaks)))
+    assert client.post(f"{API}/queue/join").status_code == 400
+    with pytest.raises(KeyError, match="ours"):
+        client.get("/")
 
 
 # --- connections that send no whole request end, and a new one is always accepted
@@ -284,6 +356,15 @@ def test_a_request_that_does_not_get_complete_is_ended(address: str, monkeypatch
         assert wait_until(lambda: all(map(is_closed, (silent, half, second, slow))), 5)
 
 
+def test_an_answer_that_takes_long_is_not_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "REQUEST_SECONDS", 0.2)
+    visitor = HttpClient(address)
+    with visitor.connected():
+        time.sleep(0.6)
+        assert "Stored example." in visitor.open()
+        assert "What the memory holds" in visitor.choose_room("memory")
+
+
 def test_of_too_many_connections_the_longest_silent_one_is_closed(address, monkeypatch) -> None:
     monkeypatch.setattr(launch, "MAX_CONNECTIONS", 5)
     with HttpClient(address).connected(), ExitStack() as lines:
@@ -294,6 +375,20 @@ def test_of_too_many_connections_the_longest_silent_one_is_closed(address, monke
         assert not is_closed(half[-1])
         for _ in range(5):
             assert httpx.get(f"{address}health", timeout=5).status_code == 200
+
+
+LIMIT = """
+import resource
+from rita_demo.server.launch import raise_file_limit
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+raise_file_limit()
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def test_the_process_opens_as_many_files_as_it_may() -> None:
+    run = subprocess.run([sys.executable, "-c", LIMIT], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "(300, 300)\n", run.stderr
 
 
 # --- heartbeats: an invented page costs nothing, open ones are limited, and an open page is not forgotten before others
@@ -322,6 +417,23 @@ def test_a_closed_heartbeat_of_an_invented_page_builds_nothing(address: str, pag
     assert "What the memory holds" in visitor.choose_room("memory")
 
 
+def test_what_is_kept_of_a_page_is_deleted_with_its_last_heartbeat(address: str, page: gr.Blocks) -> None:
+    stays, leaves = HttpClient(address), HttpClient(address)
+    for visitor in (stays, leaves):
+        visitor.open()
+    kept, sessions = page.state_holder, len(SESSIONS)
+    first, second = beat(address, leaves.session_hash), beat(address, leaves.session_hash)
+    first.close()
+    assert wait_until(lambda: kept.connected[leaves.session_hash] == 1)
+    assert leaves.session_hash in kept, "its other connection is open"
+    second.close()
+    assert none_open(page)
+    assert leaves.session_hash not in kept
+    assert set(kept.time_last_used) == set(kept.session_data)
+    assert len(SESSIONS) == sessions - 1
+    assert "What the memory holds" in stays.choose_room("memory")
+
+
 def test_open_heartbeats_are_limited_for_an_address_and_for_all(address, page, monkeypatch) -> None:
     monkeypatch.setattr(pages, "MAX_BEATS_PER_ADDRESS", 3)
     (heartbeats,) = (one.endpoint for one in page.app.routes if getattr(one, "path", "") == pages.HEARTBEAT)
@@ -341,6 +453,17 @@ def test_open_heartbeats_are_limited_for_an_address_and_for_all(address, page, m
     beat(address, "p6").close()
 
 
+def test_the_heartbeat_of_a_page_that_never_asks_for_anything_ends(address, page, monkeypatch) -> None:
+    monkeypatch.setattr(pages, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(pages, "UNKNOWN_SECONDS", 0.2)
+    visitor = HttpClient(address)
+    visitor.open()
+    with visitor.connected():
+        text = httpx.get(f"{address}gradio_api/heartbeat/unknown", timeout=10).text
+        assert text.count("ALIVE") == 4
+        assert wait_until(lambda: page.state_holder.connected == {visitor.session_hash: 1})
+
+
 def test_a_page_with_a_heartbeat_keeps_its_place_before_one_without() -> None:
     kept = Pages(gr.Blocks())
     kept.capacity = 3
@@ -353,3 +476,13 @@ def test_a_page_with_a_heartbeat_keeps_its_place_before_one_without() -> None:
     kept["newest"]
     assert list(kept.session_data) == ["new", "newer", "newest"], "the longest unused one, where all are open"
     assert set(kept.time_last_used) == set(kept.session_data)
+
+
+def test_gradio_stores_no_value_of_a_page(address: str, page: gr.Blocks) -> None:
+    """Files for the browser have tens of megabytes."""
+    visitor = HttpClient(address)
+    visitor.open()
+    assert "base64," in visitor.press("save-run", data={"figures": {"rita-plan": "<svg>" + "x" * 300_000}})
+    state = page.state_holder.session_data[visitor.session_hash]
+    values = [getattr(one, "value", None) for one in state.blocks_config.blocks.values()]
+    assert "octet-stream" not in json.dumps([values, state.config_values], default=str)
