@@ -1,6 +1,5 @@
 """Class names: typed ones, ready lists, and their descriptions. What is refused: test_bad_inputs.py."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,33 +7,21 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.data.descriptions import BUILT_IN, BUILT_IN_MEAN, FOR_PAPER, descriptions_for, load
-from rita_demo.data.vocabularies import VOCABULARIES, duplicates, format_names, label_index, parse_names, vocabulary
+from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, load
+from rita_demo.data.vocabularies import VOCABULARIES, format_names, label_index, parse_names, vocabulary
 
 #: A typed list and its names.
 TYPED: list[tuple[str, tuple[str, ...]]] = [
-    ("cup, crab", ("cup", "crab")),
     ("cup;crab\ncamera\r\nanchor", ("cup", "crab", "camera", "anchor")),
     ("  a   cup ,,\n\n, crab,", ("a cup", "crab")),
     ("cup, Cup, CUP, crab", ("cup", "crab")),
     ("Straße, STRASSE, Weg", ("Straße", "Weg")),
     ("cafe\u0301, caf\u00e9, tea", ("caf\u00e9", "tea")),
-    ("🦀, ☕, 👩\u200d🚀", ("🦀", "☕", "👩\u200d🚀")),
     ("<b>cup</b>, <script>alert(1)</script>", ("<b>cup</b>", "<script>alert(1)</script>")),
     ("c\x00u\x1bp, cr\u202eab, a\tb", ("cup", "crab", "a b")),
-    ("cup\tcrab\tsea horse", ("cup", "crab", "sea horse")),
-    ("cup\tcrab\r\nowl\tfox\r\n", ("cup", "crab", "owl", "fox")),
-    ("cup, crab, \u200d, \u200b", ("cup", "crab")),
-    ("\ud800cup, crab", ("cup", "crab")),
-    ("sea_horse, yin-yang", ("sea_horse", "yin-yang")),
-    ("x" * 100 + ", crab", ("x" * 100, "crab")),
-    (",".join(map(str, range(1200))), tuple(map(str, range(1200)))),
-    ('"fox, red", cup', ("fox, red", "cup")),
     ('cup,"fox; red" \n"a ""b"", c"', ("cup", "fox; red", 'a "b", c')),
     ('12" pizza, "open, "x" y', ('12" pizza', '"open', '"x" y')),
-    ('"a\nb", cup', ('"a', 'b"', "cup")),
 ]
-NATURAL_FORMS = {"water lilly": ("water lily", "water lilies")}
 
 
 @pytest.mark.parametrize(("text", "names"), TYPED)
@@ -49,19 +36,10 @@ def test_a_list_that_is_written_out_is_read_back_whatever_its_names_hold() -> No
             assert parse_names(format_names(names, separator)) == names
 
 
-def test_dropped_duplicates_are_named() -> None:
-    assert duplicates("cup, crab, Cup, crab, CUP; cup") == ("Cup", "crab")
-    assert duplicates("cup, crab") == ()
-
-
 @pytest.mark.parametrize(
     ("name", "count", "some"),
     [
-        (
-            "caltech101",
-            100,
-            {0: "face", 1: "leopard", 4: "airplane", 81: "sea horse", 94: "water lilly", 99: "yin yang"},
-        ),
+        ("caltech101", 100, {0: "face", 1: "leopard", 81: "sea horse", 94: "water lilly", 99: "yin yang"}),
         ("dtd", 47, {0: "banded", 5: "chequered", 30: "polka-dotted", 46: "zigzagged"}),
         ("imagenet", 1000, {0: "tench", 1: "goldfish", 207: "Golden Retriever", 999: "toilet paper"}),
     ],
@@ -85,24 +63,6 @@ def test_a_label_is_a_name_or_an_index(label: Any, index: int) -> None:
 # --- descriptions
 
 
-@pytest.mark.parametrize("name", BUILT_IN | FOR_PAPER)
-def test_every_class_has_eight_different_sentences_with_its_name(name: str) -> None:
-    described, raw = load(name), json.loads((BUILT_IN | FOR_PAPER)[name].read_text())
-    if name in BUILT_IN:
-        assert [key.replace("_", " ") for key in described] == list(VOCABULARIES[name].names)
-    counts = {"caltech101": 100, "dtd": 47, "eurosat": 10, "pets": 37, "flowers102": 102, "food101": 101}
-    assert len(described) == counts[name]
-    every = [row.lower() for rows in described.values() for row in rows]
-    assert len(set(every)) == len(every) == sum(map(len, raw.values()))
-    for key, rows in described.items():
-        spoken = key.replace("_", " ").lower()
-        forms = (spoken, *NATURAL_FORMS.get(spoken, ()))
-        assert len(rows) >= 8, key
-        assert all(6 <= len(row.split()) <= 18 for row in rows), key
-        assert all(any(form in row.lower() for form in forms) for row in rows), key
-        assert len({" ".join(row.lower().split()[:4]) for row in rows}) >= 4, f"{key}: the openings are alike"
-
-
 def test_a_file_keeps_its_order_and_gives_its_sentences_whatever_the_capitals_of_the_names(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text('{"Sea_Horse": [" a curl "], "dog": ["a tail", "an ear", "a tail"], "cat": ["c"]}')
@@ -116,18 +76,3 @@ def test_built_in_ones_are_used_only_where_every_class_has_some() -> None:
     for source in (BUILT_IN_MEAN, "built_in"):
         assert descriptions_for(["zigzagged", "crab"], source) == both
         assert descriptions_for(["banded", "my cat"], source) == ((), ())
-
-
-@pytest.mark.parametrize("name", FOR_PAPER)
-def test_the_paper_s_other_datasets_are_described_for_the_preset_paper_alone(name: str) -> None:
-    described = load(name)
-    assert descriptions_for([key.upper() for key in described], "built_in") == tuple(described.values())
-    assert descriptions_for(list(described), BUILT_IN_MEAN) == tuple(() for _ in described)
-    assert descriptions_for([*described, "my cat"], "built_in") == ((),) * (len(described) + 1)
-
-
-def test_a_class_of_two_files_has_the_sentences_of_its_own_dataset() -> None:
-    names = list(load("flowers102"))
-    assert {"sunflower", "lotus"} <= set(names) & set(load("caltech101"))
-    assert descriptions_for(["sunflower", "crab"], "built_in")[0] == load("caltech101")["sunflower"]
-    assert descriptions_for(names, "built_in")[names.index("sunflower")] == load("flowers102")["sunflower"]

@@ -1,27 +1,16 @@
-"""What counts as a class and as a picture: links, what systems leave behind, and every suffix that is opened."""
+"""What counts as a class and as a picture: links, splits, and what systems leave behind."""
 
-import io
-import os
-import re
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
-from rita_demo.cli import main as cli
 from rita_demo.data.datasets import dataset_status, load_split, read_dataset
-from rita_demo.data.folders import Skip, fault_of_name, is_leftover, picture_suffixes, pictures_below
-from rita_demo.data.pictures import open_picture
-from rita_demo.evaluation.pictures import list_pictures
-from rita_demo.records.errors import PictureError
-from tests.data.hostile import photo
+from rita_demo.data.folders import Skip, fault_of_name, is_leftover, pictures_below
 from tests.data.test_datasets import make_file, status
-from tests.live_server import ROOT
 
 _FOLDERS = ".ipynb_checkpoints __MACOSX @eaDir #recycle .Trash-1000 .git __pycache__ lost+found $RECYCLE.BIN"
 _FILES = """._1.png .#1.png ~$1.png 1.png~ #1.png# 1.png.part 1.png.bak Thumbs.db thumbs.DB Desktop.ini .DS_Store
 .hidden.png 1.png:Zone.Identifier"""
-_USUAL = ".jpg .jpeg .jpe .jfif .png .tif .tiff .webp .gif .bmp .avif .ppm .mpo"
 LEFTOVER_FOLDERS, LEFTOVER_FILES = _FOLDERS.split(), _FILES.split()
 _NO_LEFTOVERS = "cup lost desktop thumbs x~y $100 @home #1 MacOSX git"  # they only resemble those of systems
 
@@ -61,83 +50,18 @@ def test_what_systems_leave_behind_is_neither_class_nor_picture(tmp_path: Path, 
     assert not any(map(is_leftover, _NO_LEFTOVERS.split()))
 
 
-def test_every_suffix_that_is_opened_counts_and_no_other(tmp_path: Path) -> None:
-    """What the decoder opens of all that the library can write, by the suffixes that it registers."""
-    opened, written = set[str](), set[str]()
-    for suffix, kind in Image.registered_extensions().items():
-        picture, buffer = Image.fromarray(photo(40, 40)), io.BytesIO()
-        picture = picture.convert({".pbm": "1", ".pfm": "F"}.get(suffix, "RGB"))
-        if kind not in Image.SAVE:
-            continue
-        try:
-            picture.save(buffer, kind)
-        except (OSError, ValueError, RuntimeError):  # a format that needs another mode or program
-            continue
-        written.add(suffix)
-        try:
-            open_picture(buffer.getvalue())
-        except PictureError:
-            continue
-        opened.add(suffix)
-    assert opened == picture_suffixes()
-    assert written > opened
-    about = (ROOT / "docs/command-line.md").read_text("utf-8").partition("**A picture** is")[2]
-    about = about.partition(" A class is")[0]
-    assert set(re.findall(r"\.[a-z]+", about)) == opened, "the document lists them"
-    assert {*_USUAL.split()} <= opened
-    for number, suffix in enumerate(sorted(opened)):
-        make_file(tmp_path / "mine/cup" / f"{number}{suffix}")
-        make_file(tmp_path / "mine/anchor" / f"{number}{suffix.upper()}")
-    assert len(load_split("mine", tmp_path, "all")) == 2 * len(opened)
-    assert status("mine", tmp_path).skipped == ""
-
-
-def test_everything_else_is_counted_and_named_once_by_the_command(tmp_path, capsys) -> None:
-    make_set(tmp_path / "mine")
-    for name in ("notes.txt", "cup/a.heic", "cup/b.mp4", "cup/c.raw", "1.png", "cup/more/1.png", ".DS_Store"):
-        make_file(tmp_path / "mine" / name)
-    (tmp_path / "mine/anchor").mkdir()
-    (tmp_path / "mine/gone").symlink_to("nowhere")
-    (tmp_path / "mine/cup/folder.png").mkdir()
-    assert cli.main(["datasets", "--data-root", str(tmp_path)]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if " mine " in line)
-    assert "2 classes; splits: all. Hidden or left behind by a program, skipped (1): .DS_Store." in line
-    for sentence in (
-        "No picture by its name, skipped (4): notes.txt, cup/a.heic, cup/b.mp4 and 1 more.",
-        "A link that leads nowhere, skipped (1): gone.",
-        "A folder without pictures, no class (1): anchor.",
-        "A folder inside a class's folder, skipped (2): cup/folder.png, cup/more.",
-        "A picture in no class's folder, skipped (1): 1.png.",
-    ):
-        assert line.count(sentence) == 1, sentence
-    assert len(load_split("mine", tmp_path, "all")) == 4
-
-
 #: Places of sets of two classes, further files, the splits that are read, and what is said to be skipped.
 SPLITS: dict[str, tuple[str, str, str, str]] = {
     **{
         f"{split} is {folder}": (folder, "", f"{split} (folder {folder})", "")
-        for split, folders in {"train": "TRAINING", "val": "Val valid Validation", "test": "Test testing"}.items()
-        for folder in folders.split()
+        for split, folder in (("train", "TRAINING"), ("val", "valid"), ("test", "Test"))
     },
-    "two folders for one": (
-        "Val val valid train",
-        "",
-        "train, val",
-        "A folder beside the splits, skipped (2): Val, valid.",
-    ),
     "others beside them": (
         "train test",
         "extra/cup/1.png val/1.png test/cup/notes.txt README.md",
         "train, test",
         "No picture by its name, skipped (2): README.md, test/cup/notes.txt. A folder beside the splits, skipped (1): "
         "extra. Called like a split, without pictures of the classes (1): val.",
-    ),
-    "a class called like one": (
-        "",
-        "train/1.png train/more/1.png",
-        "all",
-        "A folder inside a class's folder, skipped (1): train/more.",
     ),
 }
 
@@ -150,32 +74,9 @@ def test_splits_are_found_by_their_usual_names_in_any_capitals(tmp_path: Path, k
     for file in files.split():
         make_file(tmp_path / "ours" / file)
     row = status("ours", tmp_path)
-    assert (row.sentence, row.skipped) == (f"{3 if splits == 'all' else 2} classes; splits: {splits}.", skipped)
+    assert (row.sentence, row.skipped) == (f"2 classes; splits: {splits}.", skipped)
     for split in [name.partition(" ")[0] for name in splits.split(", ")]:
-        assert len(load_split("ours", tmp_path, split)) == (5 if split == "all" else 4)
-
-
-def test_a_split_with_one_of_the_classes_is_asked_among_all_of_them(tmp_path: Path) -> None:
-    make_set(tmp_path / "ours/train")
-    make_file(tmp_path / "ours/test/cup/1.png")
-    make_file(tmp_path / "each/train/crab/1.png")  # a class of its own in each
-    make_file(tmp_path / "each/test/cup/1.png")
-    assert [row[1:] for row in load_split("each", tmp_path, "test")] == [(1, "cup")]
-    assert status("ours", tmp_path).sentence == "2 classes; splits: train, test."
-    for asked in ("ours", "ours:present"):
-        found = list_pictures(asked, tmp_path, "test", allow_partial=False)
-        assert found.names == ("crab", "cup")
-        assert [(item.id, item.label) for item in found.items] == [("test/cup/1.png", 1)]
-
-
-def test_a_name_that_is_no_text_is_skipped_and_named(tmp_path: Path) -> None:
-    make_set(tmp_path / "mine")
-    for name in (b"mine/cup/\xff.png", b"mine/\xfe/1.png"):
-        make_file(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)))
-    assert len(load_split("mine", tmp_path, "all")) == 4
-    skipped = status("mine", tmp_path).skipped
-    assert "Its name is no text in UTF-8, skipped (2): " in skipped
-    skipped.encode()
+        assert len(load_split("ours", tmp_path, split)) == 4
 
 
 @pytest.mark.parametrize("linked", ["data", "data/mine", "data/mine/cup", "data/mine/cup/1.png"])

@@ -10,9 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from rita_demo.data import picture_sources
 from rita_demo.data.pictures import open_picture, picture_of, png_bytes, whole_pixels
-from rita_demo.records.errors import PictureError
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
 
 PIXELS = photo(64, 64)
@@ -20,7 +18,7 @@ TENSOR = torch.from_numpy(PIXELS)
 FLOATS = TENSOR.permute(2, 0, 1) / 255
 
 
-@pytest.mark.parametrize("side", [32, 33, 200, 224, 447, 448])
+@pytest.mark.parametrize("side", [32, 224, 447])
 def test_a_downloaded_square_comes_back_bit_for_bit(side: int, tmp_path: Path) -> None:
     pixels, path = photo(side, side), tmp_path / "attacked.png"
     path.write_bytes(png_bytes(pixels))
@@ -32,27 +30,14 @@ def test_a_downloaded_square_comes_back_bit_for_bit(side: int, tmp_path: Path) -
     assert picture_of(pixels).key != picture_of(photo(side, side, seed=1)).key
 
 
-def test_an_opaque_picture_keeps_its_pixels_when_saved_with_alpha() -> None:
-    pixels = photo(100, 100)
-    pixels[0, 0] = (1, 2, 3)
-    for data in (encoded(Image.fromarray(pixels).convert("RGBA")), encoded(pixels, transparency=(1, 2, 4))):
-        again = open_picture(data)
-        assert np.array_equal(again.pixels, pixels)
-        assert again.notes == ()
-
-
 @pytest.mark.parametrize(
     ("size", "square", "model_side", "side"),
     [
         ((600, 400), "picture", None, 400),
         ((1000, 900), "picture", 112, 448),
-        ((100, 80), "picture", 224, 80),
-        ((1, 1), "picture", 112, 112),
         ((1, 1), "picture", None, 224),
-        ((31, 31), "picture", 224, 224),
         ((20, 8000), "picture", 112, 112),
         ((8000, 20), "model", 112, 112),
-        ((1, 1), "model", 224, 224),
     ],
 )
 def test_the_square_has_the_documented_side(size, square, model_side, side) -> None:
@@ -62,26 +47,17 @@ def test_the_square_has_the_documented_side(size, square, model_side, side) -> N
     assert bool(picture.notes) == (size != (side, side))
 
 
-def test_shrinking_averages_instead_of_skipping_pixels() -> None:
-    board = (np.indices((448, 448)).sum(0) % 2 * 255).astype(np.uint8)
-    assert np.ptp(open_picture(board, square="model", side=112).pixels.astype(int)) < 40
-
-
+MODES = "1 L P RGB RGBA CMYK YCbCr LAB HSV LA PA RGBX RGBa La I F I;16 I;16B I;16L"
 GREEN = Image.new("RGB", (64, 64), (9, 200, 30))
 #: A picture, its colour, and words of its note, "" for none.
 COLOURS: dict[str, tuple[bytes, tuple[int, int, int], str]] = {
     "cmyk": (encoded(Image.new("CMYK", (64, 64), (0, 255, 255, 0)), "JPEG"), (255, 0, 0), "CMYK"),
     "palette": (encoded(GREEN.quantize(4)), (9, 200, 30), ""),
-    "alpha": (encoded(Image.new("RGBA", (64, 64), (9, 9, 9, 0))), (255, 255, 255), "on white"),
     "half": (encoded(Image.new("RGBA", (64, 64), (0, 0, 0, 128))), (127, 127, 127), "on white"),
-    "grey and alpha": (encoded(Image.new("LA", (64, 64), (9, 0))), (255, 255, 255), "on white"),
-    "grey": (encoded(Image.new("L", (64, 64), 77)), (77, 77, 77), ""),
     "grey of 16 bit": (encoded(Image.fromarray(np.full((64, 64), 77 * 257, np.uint16))), (77, 77, 77), "16 bit"),
-    "one bit": (encoded(Image.new("1", (64, 64), 1)), (255, 255, 255), ""),
     "float tiff": (encoded(Image.new("F", (64, 64), 0.5), "TIFF"), (128, 128, 128), "0-1"),
     "float tiff of levels": (encoded(Image.new("F", (64, 64), 99.6), "TIFF"), (100, 100, 100), "0-255"),
     "webp": (encoded(GREEN, "WEBP", lossless=True), (9, 200, 30), ""),
-    "bmp": (encoded(GREEN, "BMP"), (9, 200, 30), ""),
 }
 
 
@@ -102,38 +78,15 @@ def test_of_an_animation_the_first_frame_is_used() -> None:
     assert np.array_equal(open_picture(again).pixels, picture.pixels)
 
 
-class OnADevice:
-    """A tensor of another device: numpy reads it only after it was moved."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor
-
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise TypeError("can't convert a tensor of another device to numpy; use Tensor.cpu()")
-
-    def detach(self) -> "OnADevice":
-        return self
-
-    def cpu(self) -> torch.Tensor:
-        return self.tensor
-
-
 ARRAYS: dict[str, Any] = {
     "colours last": TENSOR,
     "colours first": TENSOR.permute(2, 0, 1),
     "floats, colours first": FLOATS,
     "floats, colours last": TENSOR / 255,
-    "double": FLOATS.double(),
     "half": FLOATS.half(),
     "a batch of one": FLOATS[None],
-    "a batch of one, colours last": TENSOR[None],
     "of a computation": FLOATS.clone().requires_grad_() * 1.0,
-    "a view": TENSOR.repeat_interleave(2, 0)[::2],
-    "of another device": OnADevice(FLOATS),
     "array, colours first": np.moveaxis(PIXELS, 2, 0),
-    "array, a batch of one": PIXELS[None],
-    "array of floats": np.moveaxis(PIXELS, 2, 0).astype(np.float32) / 255,
-    "array, columns first": np.asfortranarray(PIXELS),
     "array, turned": PIXELS[::-1, ::-1].copy()[::-1, ::-1],
     "array of half floats": (PIXELS / 255).astype(np.float16),
     "array, read only": np.frombuffer(PIXELS.tobytes(), np.uint8).reshape(PIXELS.shape),
@@ -143,27 +96,6 @@ ARRAYS: dict[str, Any] = {
 @pytest.mark.parametrize("name", ARRAYS)
 def test_a_tensor_or_array_of_any_layout_is_the_same_picture(name: str) -> None:
     assert np.array_equal(open_picture(ARRAYS[name]).pixels, PIXELS)
-
-
-def test_arrays_of_fewer_bits_grey_opacity_and_yes_or_no_are_taken_in_every_layout() -> None:
-    assert np.abs(open_picture(FLOATS.bfloat16()).pixels.astype(int) - PIXELS).max() <= 1
-    grey, alpha = PIXELS[:, :, 0], np.full((64, 64), 255, np.uint8)
-    for one in (grey, grey[None], grey[:, :, None], torch.from_numpy(grey)[None, None], np.dstack([grey, alpha])):
-        assert np.array_equal(open_picture(one).pixels, np.stack([grey] * 3, 2))
-    clear = np.dstack([PIXELS, alpha * 0])
-    for one in (clear, torch.from_numpy(clear).permute(2, 0, 1), clear / 255, clear.astype(np.uint16) * 257):
-        assert open_picture(one).pixels.min() == 255
-    mask = torch.from_numpy(grey > 99)
-    assert np.array_equal(open_picture(mask).pixels[:, :, 0], mask.numpy() * np.uint8(255))
-
-
-def test_an_array_of_16_bits_opens_as_a_file_does() -> None:
-    camera = PIXELS.astype(np.uint16) * 16
-    found = open_picture(camera)
-    assert np.abs(found.pixels.astype(int) - PIXELS).max() <= 1
-    assert any("from 12 bit" in note for note in found.notes)
-    opaque = np.dstack([camera, np.full((64, 64), 65535, np.uint16)])
-    assert np.array_equal(open_picture(opaque).pixels, found.pixels)
 
 
 def test_open_files_and_bytes_are_the_same_picture(tmp_path: Path) -> None:
@@ -178,49 +110,9 @@ def test_open_files_and_bytes_are_the_same_picture(tmp_path: Path) -> None:
                 assert np.array_equal(open_picture(one).pixels, PIXELS)
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [
-        "1",
-        "L",
-        "P",
-        "RGB",
-        "RGBA",
-        "CMYK",
-        "YCbCr",
-        "LAB",
-        "HSV",
-        "LA",
-        "PA",
-        "RGBX",
-        "RGBa",
-        "La",
-        "I",
-        "F",
-        "I;16",
-        "I;16B",
-        "I;16L",
-    ],
-)
+@pytest.mark.parametrize("mode", MODES.split())
 def test_a_pil_picture_of_every_mode_opens(mode: str) -> None:
     assert open_picture(Image.new(mode, (64, 64))).pixels.shape == (64, 64, 3)
-
-
-def test_closed_files_and_pictures_are_called_closed_and_a_stream_has_the_limit_of_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.png").write_bytes(png_bytes(PIXELS))
-    with (tmp_path / "a.png").open("rb") as closed, Image.open(tmp_path / "a.png") as image:
-        pass
-    with (tmp_path / "b.png").open("wb") as writing:
-        for source in (closed, writing):
-            with pytest.raises(PictureError, match="it is closed, or not open for reading"):
-                open_picture(source)
-    with pytest.raises(PictureError, match="The PIL picture cannot be read: it is closed, or"):
-        open_picture(image)
-    monkeypatch.setattr(picture_sources, "LARGEST_FILE", 1000)
-    with pytest.raises(PictureError, match="at most 0 MB, but it is larger"):
-        open_picture(io.BytesIO(bytes(1001)))
 
 
 def test_the_whole_picture_gives_the_squares_of_the_file() -> None:

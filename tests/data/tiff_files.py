@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 from PIL import Image
 
-GREY, RGB, PALETTE, CMYK, YCBCR = 1, 2, 3, 5, 6
+GREY, RGB, CMYK = 1, 2, 5
 KINDS = {"u": 1, "i": 2, "f": 3, "c": 6}
 NONE, LZW, DEFLATE = 1, 5, 8
 

@@ -1,14 +1,12 @@
 """What a GPU records is the same work on a CPU, and never needs a number on the host."""
 
 import copy
-from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.engine.attack_models import SingleViewLogits
 from rita_demo.method import Prompts, cosine_cost, sinkhorn, sinkhorn_newton, transport, transport_options, tune
 from rita_demo.process.gpu import CudaGraphs, same_numbers
 from rita_demo.settings import RECOMMENDED
@@ -25,20 +23,6 @@ META = torch.device("meta")  # no numbers at all: whoever asks for one fails
 @pytest.fixture(scope="module")
 def backbone() -> Backbone:
     return untrained("ViT-S-32-alt", "cpu", "float32")
-
-
-def test_on_a_cpu_a_recorded_function_is_called_as_it_is() -> None:
-    calls: list[int] = []
-    graphs = CudaGraphs(enabled=True)
-
-    def double(x: torch.Tensor) -> list[torch.Tensor]:
-        calls.append(1)
-        return [2 * x]
-
-    for _ in range(3):
-        assert graphs.run("double", double, torch.ones(2))[0].tolist() == [2, 2]
-    assert len(calls) == 3
-    assert not graphs._recorded
 
 
 def test_a_recording_with_other_numbers_is_found() -> None:
@@ -93,26 +77,6 @@ def test_problems_solved_together_have_the_records_of_single_ones(monkeypatch, e
     assert together[0].converged == (tolerance == 1e-6)
 
 
-def test_steps_taken_together_stop_at_the_limit_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sinkhorn_newton, "TOGETHER", {"cpu": 4})
-    generator = torch.Generator().manual_seed(0)
-    x, z = (torch.randn(*shape, generator=generator) for shape in ((64, 32), (3, 5, 32)))
-    weight = torch.full((64,), 1 / 64), torch.full((3, 5), 0.2)
-    found = transport(cosine_cost(x, z), *weight, entropy_weight=0.001, tolerance=1e-9, max_iterations=4)
-    assert not found.converged
-    assert len(found.residual) == 5
-
-
-def test_steps_of_the_solver_need_no_number() -> None:
-    K, M, N = 7, 5, 64
-    problem = [torch.empty(*shape, device=META) for shape in ((K, M, N), (K, 1, N), (K, M, 1), (K, 1, N), (K, M, 1))]
-    iterate = [torch.empty(*shape, device=META) for shape in ((K, M, N), (K, M, 1), (K, M, 1), (K, M, 1), (K, 1, 1))]
-    level = torch.empty(K, device=META)
-    found = sinkhorn_newton._advance_together(*problem, *iterate, level, target=0.01, tolerance=1e-6, count=4)
-    assert [one.shape for one in found[:-2]] == [*(one.shape for one in iterate), level.shape]
-    assert (found[-2].shape, found[-1].shape) == ((K,), (4, K))
-
-
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_prompt_update_needs_no_number(backbone: Backbone, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
     """Neither with a first forward pass of its own, nor with the one that is kept."""
@@ -132,16 +96,6 @@ def test_a_prompt_update_needs_no_number(backbone: Backbone, monkeypatch: pytest
     assert (found.features.shape, found.loss.shape) == (built.features.shape, (2,))
 
 
-def test_a_recorded_prompt_update_begins_with_the_kept_forward_pass(backbone: Backbone) -> None:
-    built = build_prompts(backbone, ("a cat", "dog"), RECOMMENDED)
-    updates = replace(built, graph=InitialGraph(recorded=True))
-    first, second = updates.initial(), updates.initial()
-    assert first is not None
-    assert second is not None
-    assert first[0] is second[0]
-    torch.testing.assert_close(first[1], built.features, atol=1e-6, rtol=1e-5)
-
-
 @pytest.mark.parametrize("goal", sorted(components.COMPONENTS["goal"]))
 def test_a_step_of_an_attack_needs_no_number(backbone: Backbone, goal: str) -> None:
     pixels = torch.empty(2, 3, backbone.side, backbone.side, device=META)
@@ -156,23 +110,6 @@ def test_a_step_of_an_attack_needs_no_number(backbone: Backbone, goal: str) -> N
         True,
     )
     assert (answer.shape, loss.shape, slope.shape) == ((2, 5), (2,), pixels.shape)
-
-
-def test_logits_recorded_for_one_vocabulary_serve_another_one(backbone: Backbone) -> None:
-    """The features of the class names are an input of what is recorded."""
-    given: list[tuple[torch.Tensor, ...]] = []
-
-    class Recorder(CudaGraphs):
-        def run(self, key, function, *inputs):
-            given.append(inputs)
-            return super().run(key, function, *inputs)
-
-    model = copy.copy(backbone)
-    model.graphs = Recorder()
-    pixels, template = torch.rand(1, 3, model.side, model.side), torch.eye(4, model.info.width)
-    logits = SingleViewLogits(model, template)
-    torch.testing.assert_close(gradient_loop.answers_of(logits, pixels), logits(pixels))
-    assert any(one is template for one in given[0])
 
 
 def _on_meta(encoder: PromptEncoder, contexts: int) -> PromptEncoder:

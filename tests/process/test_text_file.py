@@ -7,14 +7,9 @@ from typing import Any
 
 import pytest
 
-from rita_demo.data import descriptions, shipped_results, split_files
-from rita_demo.evaluation.report.cells import read_points
+from rita_demo.data import descriptions, split_files
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process.text_file import decode_text, read_text
-from rita_demo.records.errors import DataError
-from rita_demo.vlm.registry import load
-from tests.conftest import TINY_CONFIG
-from tools.train.corpus import captioned_pictures
 
 ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "UTF-8 with a mark": lambda text: text.encode("utf-8-sig"),
@@ -24,9 +19,6 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
 }
 CLASSES = "n01 fly agaric\nn02 crème brûlée\n"
-CELL = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,"
-CELL += "class_names,version,title,missing\n"
-CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0,,0\n"
 
 
 def pictures_of_classes(path: Path) -> Any:
@@ -46,9 +38,6 @@ READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
         lambda path: split_files.split_file(path.parent, "images", path.name),
     ),
     "class names": ("classnames.txt", CLASSES, pictures_of_classes),
-    "measured table": ("cells.csv", CELL, shipped_results.read),
-    "ablation points": ("points.json", "[]\n", read_points),
-    "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
 }
 
 
@@ -61,32 +50,6 @@ def test_every_reader_reads_what_it_reads_in_plain_utf_8(what: str, encoding: st
     plain = read(path)
     path.write_bytes(ENCODINGS[encoding](text))
     assert read(path) == plain
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
-def test_lists_of_classes_and_captions_are_read_whatever_separates_their_cells(separator: str, tmp_path: Path) -> None:
-    (tmp_path / "classnames.txt").write_text(CLASSES.replace(" ", separator, 1), "utf-8")
-    (tmp_path / "captions.csv").write_text(
-        f'sep={separator[0]}\nFile{separator}Caption\na\\b.png{separator}"{separator}"\n'
-    )
-    assert pictures_of_classes(tmp_path / "classnames.txt") == ("fly agaric", "crème brûlée")
-    (found,) = captioned_pictures(tmp_path)
-    assert (found.origin, found.captions) == (tmp_path / "a/b.png", (separator.strip(),))
-    (tmp_path / "captions.csv").write_text("a.png,one\n")
-    with pytest.raises(DataError, match="no columns file and caption"):
-        captioned_pictures(tmp_path)
-
-
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_folder_of_a_model_reads_the_same(encoding: str, tiny_model_dir: Path, tmp_path: Path) -> None:
-    weights = "open_clip_model.safetensors"
-    (tmp_path / weights).write_bytes((tiny_model_dir / weights).read_bytes())
-    config, words = json.dumps({"model_cfg": TINY_CONFIG}, indent=1), (tiny_model_dir / "seen_words.json").read_text()
-    for name, text in (("open_clip_config.json", config), ("seen_words.json", words)):
-        (tmp_path / name).write_bytes(ENCODINGS[encoding](text))
-    ours, theirs = (load(f"local-dir:{folder}", "cpu", "float32") for folder in (tmp_path, tiny_model_dir))
-    assert ours.weights_key() == theirs.weights_key()
-    assert ours.seen_words == theirs.seen_words
 
 
 def test_the_lines_end_in_one_way_and_other_bytes_are_no_text(tmp_path: Path) -> None:

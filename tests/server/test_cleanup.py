@@ -7,8 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
-import pytest
-from gradio.route_utils import FileUploadProgress
 
 from rita_demo.server import cleanup
 from rita_demo.server.cleanup import start_cleanup, sweep_uploads
@@ -90,13 +88,3 @@ def test_answers_to_pages_that_are_gone_are_dropped(tmp_path: Path) -> None:
         kept.update(dict.fromkeys(answers, "x"))
         cleanup.drop_unread_answers(page)
         assert list(kept) == ["waits", "runs"]
-
-
-def test_the_progress_of_the_last_uploads_alone_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cleanup, "RECENT_UPLOADS", 3)
-    progress = FileUploadProgress()
-    for name in "abcde":
-        progress.append(name, "a.png", b"xy")
-    progress._signals["unknown"].clear()  # asked for
-    cleanup.drop_progress(progress)
-    assert list(progress._statuses) == list(progress._signals) == ["c", "d", "e"]

@@ -31,13 +31,12 @@ VISION = {"image_size": 64, "layers": 2, "width": 64, "patch_size": 32}
 class Faults:
     """``bytes_per_second``: 0 for no limit. ``cut``: bytes after which every connection is closed, 0 for never.
     ``damaged``: the content is another one than its checksum says. ``web_page``: every answer is a page, as a proxy sends
-    one. ``web_page_in_content``: the same for the content alone. ``status``: of every answer, 0 for the right one."""
+    one. ``status``: of every answer, 0 for the right one."""
 
     bytes_per_second: float = 0.0
     cut: int = 0
     damaged: bool = False
     web_page: bool = False
-    web_page_in_content: bool = False
     status: int = 0
 
 
@@ -78,7 +77,7 @@ class _Answer(BaseHTTPRequestHandler):
             self.server.ranges.append(self.headers.get("Range", ""))
         if faults.status:
             return self._send(faults.status, b"", {}, content)
-        if faults.web_page or (faults.web_page_in_content and content):
+        if faults.web_page:
             return self._send(200, WEB_PAGE, {"Content-Type": "text/html"}, content)
         repository, _, rest = self.path.strip("/").partition("/resolve/")
         name = f"{repository}/{rest.partition('/')[2]}"

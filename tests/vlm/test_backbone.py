@@ -1,23 +1,16 @@
 """Pictures to features: open_clip's numbers, the gradient of the pixels, and what makes a tower faster changes neither."""
 
 import copy
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import open_clip
 import pytest
 import torch
 from timm.layers import Conv2dSame
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.profiler import ProfilerActivity, profile
 
-from rita_demo.data.samples import available
-from rita_demo.data.vocabularies import vocabulary
-from rita_demo.engine.engine import Engine
 from rita_demo.records.errors import BackboneError
-from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.vlm import registry
 from rita_demo.vlm.backbone import Backbone, put_tokens_first
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
@@ -64,24 +57,10 @@ def test_a_larger_square_is_resized_as_pil_would(backbone: Backbone) -> None:
     torch.testing.assert_close(backbone.encode_pixels(pixels), backbone.encode_pixels(small))
 
 
-def test_view_features_can_be_used_in_a_later_gradient(backbone: Backbone) -> None:
-    features = backbone.encode_views(torch.rand(70, 3, backbone.side, backbone.side))
-    prompts = torch.randn(4, backbone.info.width, requires_grad=True)
-    (features @ prompts.T).square().sum().backward()
-    assert prompts.grad is not None
-    torch.testing.assert_close(features.norm(dim=1), torch.ones(70))
-
-
 @pytest.mark.parametrize(
     "pixels",
-    [
-        torch.rand(1, 3, 10, 20),
-        torch.rand(3, 64, 64),
-        torch.rand(1, 1, 64, 64),
-        torch.zeros(1, 3, 64, 64, dtype=torch.uint8),
-        torch.rand(0, 3, 64, 64),
-    ],
-    ids=["oblong", "no batch", "grey", "bytes", "empty"],
+    [torch.rand(1, 3, 10, 20), torch.rand(3, 64, 64), torch.zeros(1, 3, 64, 64, dtype=torch.uint8)],
+    ids=["oblong", "no batch", "bytes"],
 )
 def test_an_invalid_batch_gives_an_error_message(backbone: Backbone, pixels) -> None:
     for encode in (backbone.encode_pixels, backbone.encode_views):
@@ -150,27 +129,6 @@ def test_nothing_is_folded_where_it_would_change_the_output_or_without_a_batch_n
     assert fold_batchnorm(nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), 16) is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings",
-    [pytest.param(RECOMMENDED, id="recommended"), pytest.param(PAPER, id="paper", marks=pytest.mark.nightly)],
-)
-def test_decisions_equal_the_unfused_model(settings: Settings) -> None:
-    usual = load("embedded", "cpu")
-    fast, slow = Engine(usual), Engine(usual.unfused())
-    names = vocabulary("caltech101").names
-    settings = settings.replace(protocol="off", views=8)
-    for one in list(available().values())[:2]:
-        picture = one.load(square="model", side=usual.side)
-        traces = []
-        for engine in (fast, slow):
-            encoded_views = engine.encode_views(replace(picture), settings)
-            traces.append(engine.decide(encoded_views, engine.encode_classes(names, settings), None, settings)[0])
-        quick, plain = traces
-        assert quick.verdict.label == plain.verdict.label
-        np.testing.assert_allclose(quick.total, plain.total, rtol=1e-3)
-
-
 # --- tokens first: the transformer that a GPU differentiates multiplies all pictures at once
 
 
@@ -181,15 +139,7 @@ def answer_and_slope(model: Backbone, pixels: Tensor) -> tuple[Tensor, Tensor]:
     return features.detach(), torch.autograd.grad(features[:, :3].sum(), pixels)[0]
 
 
-def products(model: Backbone, pixels: Tensor) -> int:
-    """How many products of a batch with a weight of the tower are cut into one for each token."""
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as seen:
-        answer_and_slope(model, pixels)
-    shapes = [event.input_shapes for event in seen.events() if event.name == "aten::bmm"]
-    return sum(first[1] == len(pixels) for first, *_ in shapes)
-
-
-def test_with_the_tokens_first_a_transformer_gives_the_same_answers_with_whole_products() -> None:
+def test_with_the_tokens_first_a_transformer_gives_the_same_answers() -> None:
     model = untrained("ViT-S-32-alt", "cpu", "float32")
     turned = copy.deepcopy(model)
     put_tokens_first(turned._visual)
@@ -198,13 +148,3 @@ def test_with_the_tokens_first_a_transformer_gives_the_same_answers_with_whole_p
         torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
     with torch.no_grad():
         torch.testing.assert_close(turned.encode_views(pixels), model.encode_views(pixels), atol=1e-6, rtol=1e-5)
-    layers = len(model._visual.transformer.resblocks)
-    assert (products(model, pixels), products(turned, pixels)) == (2 * layers, 0)
-
-
-@pytest.mark.parametrize("name", ["RN50", pytest.param("EVA02-B-16", marks=pytest.mark.nightly)])
-def test_other_towers_stay_as_they_are(name: str) -> None:
-    model = untrained(name, "cpu", "float32")
-    before = {key: dict(vars(module)) for key, module in model._visual.named_modules()}
-    put_tokens_first(model._visual)
-    assert {key: dict(vars(module)) for key, module in model._visual.named_modules()} == before

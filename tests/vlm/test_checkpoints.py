@@ -4,10 +4,6 @@ another kind is called by its name."""
 import argparse
 import gzip
 import io
-import subprocess
-import sys
-import tarfile
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -91,14 +87,6 @@ def test_numbers_and_arrays_of_numpy_beside_weights_are_no_program(zipped: bool,
     assert set(torch.serialization.get_safe_globals()) == before, "the allowed names are forgotten again"
     (tmp_path / "really.pt").write_bytes(save(PROJ))
     assert torch.equal(read_checkpoint(tmp_path / "really.pt")["proj"], PROJ["proj"])
-
-
-def test_numbers_that_numpy_1_saved_load(tmp_path: Path) -> None:
-    data = torch_bytes(PROJ | {"best": np.float64(2)}, _use_new_zipfile_serialization=False)
-    assert b"numpy._core.multiarray\nscalar" in data
-    old = data.replace(b"numpy._core.multiarray\nscalar", b"numpy.core.multiarray\nscalar")
-    (tmp_path / "old.pt").write_bytes(old)
-    assert read_checkpoint(tmp_path / "old.pt")["best"] == 2
 
 
 # --- where it is
@@ -226,48 +214,24 @@ def zip_of(name: str) -> bytes:
     return buffer.getvalue()
 
 
-def tar_of(name: str) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as file:
-        file.addfile(tarfile.TarInfo(name))
-    return buffer.getvalue()
-
-
-def array() -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, np.ones(3))
-    return buffer.getvalue()
-
-
 def without(weights: Weights, key: str) -> Weights:
     assert key in weights
     return {name: value for name, value in weights.items() if name != key}
 
 
-DAMAGED, WHOLE, FACE = (
-    "it is damaged, or another kind of file",
-    "holds a whole model, not a vision tower alone",
-    "Hugging Face",
-)
+DAMAGED = "it is damaged, or another kind of file"
 OBJECTS = r"holds a program or objects \([\w.]+\), and is not opened"
 KEY = "vision_model.encoder.layers.1.self_attn.k_proj.weight"
-FACES = {"vision_model.encoder.layers.0.self_attn.k_proj.weight": torch.ones(3), "logit_scale": torch.ones(())}
-TWO = {"visual.proj": torch.ones(2), "visual.ln_post.bias": torch.ones(2), "proj": torch.ones(2)}
 #: What a file holds, or what is made of a model's weights, and what is said. "tower": it is named as a vision tower.
 BAD: dict[str, tuple[Any, str]] = {
     # a file of another kind
-    "web page": (b"\n<!DOCTYPE html><p>Virus scan", "it is a web page. The download got"),
     "web page in UTF-16": ("<html>".encode("utf-16"), "it is a web page"),
     "LFS pointer": (b"version https://git-lfs.github.com/spec/v1\noid", "git lfs pull"),
     "empty": (b"", "it is an empty file"),
-    "JSON": (b'{"e": {"error": "gone"}}', "it is a JSON text"),
     "JSON like safetensors": (b'{"a":1,\n{}', "it is a JSON text"),
-    "XML": (b"<?xml version='1.0'?><Error/>", "it is an XML text"),
     "text": (b"Not Found", "it is plain text"),
     "another zip": (zip_of("model.pt"), "a zip archive without weights"),
-    "tar": (tar_of("inside.pt"), "it is a tar archive. Unpack it"),
     "gzip": (gzip.compress(b"1"), "it is a gzip archive. Unpack it"),
-    "array": (array(), DAMAGED),
     "zip cut off": (torch_bytes(PROJ)[:500], "it is cut off"),
     "pickle cut off": (torch_bytes(PROJ, _use_new_zipfile_serialization=False)[:100], DAMAGED),
     "other protocol": (torch_bytes(PROJ, pickle_protocol=4), "without pickle_protocol"),
@@ -275,10 +239,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "header too long": ((10**12).to_bytes(8, "little") + save(PROJ)[8:], DAMAGED),
     "header no JSON": (save(PROJ)[:8] + b"{{" + save(PROJ)[10:], DAMAGED),
     "noise": (np.random.default_rng(0).bytes(999), DAMAGED),
-    "zeros": (bytes(999), DAMAGED),
     # objects, or a program
     "a namespace": (PROJ | {"thing": argparse.Namespace(lr=1)}, OBJECTS),
-    "a path": (PROJ | {"thing": Path("x")}, OBJECTS),
     "a module": (PROJ | {"thing": torch.nn.Linear(2, 2)}, OBJECTS),
     "an array of objects": (PROJ | {"thing": np.array([argparse.Namespace()], dtype=object)}, OBJECTS),
     "a hostile pickle": ({"state_dict": HostilePickle()}, "holds a program"),
@@ -291,7 +253,6 @@ BAD: dict[str, tuple[Any, str]] = {
         lambda a: {"generator": without(a, "logit_scale")},
         r"another architecture.*in its part generator: missing: logit_scale\)",
     ),
-    "two names, tower": (TWO, r"proj \(outside visual\.\)"),
     "one name for two": ({"module.proj": torch.ones(2), "proj": torch.ones(2)}, "get one name"),
     "names that are no text, tower": ({1: torch.ones(3)}, "cannot be read as the weights of a vision tower"),
     "nothing under the key, tower": ({"vision_encoder_state_dict": None}, "as the weights of a vision tower"),
@@ -299,27 +260,14 @@ BAD: dict[str, tuple[Any, str]] = {
         lambda a: {k[7:]: torch.ones(2) if "conv1" in k else v for k, v in a.items() if k.startswith("visual.")},
         r"does not hold the vision tower of .*other size: conv1\.weight",
     ),
-    "a whole model behind a start, tower": (lambda a: begun(a, "module."), rf"a whole model.*{ARCHITECTURE}:mine"),
-    "a whole model, tower": (lambda a: a, WHOLE),
-    "a whole one of transformers, tower": (as_transformers, WHOLE),
-    "transformers, one less": (lambda a: without(as_transformers(a), KEY), FACE),
-    "transformers, damaged": (lambda a: as_transformers(a) | {KEY: torch.ones(())}, FACE),
-    "transformers, of another shape": (
-        lambda a: as_transformers(a) | {"visual_projection.weight": torch.ones(2, 2, 2)},
-        "names of Hugging Face's transformers",
+    "a whole model, tower": (lambda a: a, "holds a whole model, not a vision tower alone"),
+    "transformers, one less": (lambda a: without(as_transformers(a), KEY), "Hugging Face"),
+    "transformers, damaged": (lambda a: as_transformers(a) | {KEY: torch.ones(())}, "Hugging Face"),
+    "no tensors": (
+        {"epoch": 3, "args": {"lr": 1}},
+        "no tensors under names, but epoch, args.*Save the model's state_dict",
     ),
-    "transformers and ours": (lambda a: as_transformers(a) | {"visual.proj": torch.ones(2)}, FACE),
-    "another of transformers": (FACES, FACE),
-    "another of transformers, tower": (FACES, FACE),
-    **{
-        f"{name}{tower}": (content, f"{words}.*Save the model's state_dict")
-        for tower in ("", ", tower")
-        for name, content, words in (
-            ("words", {"epoch": 3, "args": {"lr": 1}}, "no tensors under names, but epoch, args"),
-            ("a list", [1], "it holds a list"),
-            ("nothing", {}, "it holds nothing"),
-        )
-    },
+    "a list, tower": ([1], "it holds a list.*Save the model's state_dict"),
 }
 
 
@@ -333,49 +281,3 @@ def test_a_bad_checkpoint_is_refused_with_a_sentence_and_nothing_in_it_is_run(ki
     assert "mine.pth.tar" in str(caught.value)
     assert str(tmp_path) not in str(caught.value)
     assert "never" not in capsys.readouterr().out
-
-
-def test_a_folder_is_no_checkpoint(model: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.pt").mkdir()
-    with pytest.raises(BackboneError, match=r"a\.pt is a folder"):
-        load(f"{ARCHITECTURE}:{tmp_path / 'a.pt'}", "cpu")
-
-
-class Archive(torch.nn.Module):
-    """What OpenAI's archives are: the weights of CLIP in half precision, and three numbers about it."""
-
-    def __init__(self, weights: Weights) -> None:
-        super().__init__()
-        for name, value in {"input_resolution": 64, "context_length": 77, "vocab_size": 49408}.items():
-            self.register_buffer(name, torch.tensor(value))
-        for name, value in weights.items():
-            *folder, last = name.split(".")
-            place: torch.nn.Module = self
-            for part in folder:
-                if not hasattr(place, part):
-                    place.add_module(part, torch.nn.Module())
-                place = getattr(place, part)
-            place.register_buffer(last, value.half())
-
-    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
-        return pixels
-
-
-def test_the_lines_that_convert_openai_s_own_file_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    architecture = "ViT-B-32-quickgelu"
-    model = random_model(shrink(monkeypatch, architecture), seed=0)
-    path = tmp_path / "ViT-B-32.pt"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch.jit is deprecated; OpenAI's files stay as they are
-        torch.jit.save(torch.jit.script(Archive(model.state_dict())), path)
-    with pytest.raises(BackboneError, match="TorchScript archive") as caught:
-        load(f"{architecture}:{path}", "cpu")
-    lines = [line.strip() for line in caught.value.hint.splitlines() if line.startswith("  ")]
-    assert len(lines) == 2
-    subprocess.run([sys.executable, "-W", "ignore", "-c", "\n".join(lines)], cwd=tmp_path, check=True)
-    assert "name ViT-B-32-plain.pt" in caught.value.hint
-    ours = load(f"{architecture}:{tmp_path / 'ViT-B-32-plain.pt'}", "cpu", "float32")
-    pixels = torch.rand(1, 3, 64, 64)
-    with torch.no_grad():
-        theirs = model.encode_image((pixels - ours._mean) / ours._std, normalize=True)
-    torch.testing.assert_close(ours.encode_pixels(pixels), theirs, atol=2e-3, rtol=0)

@@ -2,7 +2,6 @@
 sentence."""
 
 import io
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ from rita_demo.vlm import registry
 from rita_demo.vlm.backbone import pick_device
 from rita_demo.vlm.catalogue import model_status
 from rita_demo.vlm.prompts import encode_sentences
-from rita_demo.vlm.registry import activation_name, load, split_source
+from rita_demo.vlm.registry import load, split_source
 from tests.conftest import TINY_CONFIG
 from tests.vlm.hub import put_in_cache, random_model, shrink
 
 ARCHITECTURE = "ViT-B-32-quickgelu"
 BASE = f"{ARCHITECTURE}:openai"
 SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
-HALF_PRECISION = ("EVA02-B-16:merged2b_s8b_b131k",)  # 299 MB on the hub
 NO_KEYS = ("+except=proj", "+robust.pt+except=", "+robust.pt+except= , ")  # no vision tower, or no key of one
 
 
@@ -43,8 +41,6 @@ def tiny_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ("spec", "said"),
     [
         ("embeded", "Did you mean embedded"),
-        ("", "There is no model called"),
-        ("ViT-B-61:openai", "Did you mean ViT-B-16"),
         ("ViT-B-32", "names no weights.*laion2b_s34b_b79k"),
         ("ViT-B-32:openia", "no weights called openia.*laion2b_s34b_b79k"),
         ("ViT-B-32:somewhere/none.pt", r"There is no file none\.pt"),
@@ -52,7 +48,6 @@ def tiny_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         *((f"ViT-B-32:openai{behind}", r"ARCHITECTURE:WEIGHTS\+VISION\.pt\+except=KEY,KEY") for behind in NO_KEYS),
         ("coca_ViT-B-32:laion2b_s13b_b90k", "captions"),
         ("ViT-B-16-SigLIP:webli", "splits words in its own way"),
-        ("roberta-ViT-B-32:laion2b_s12b_b32k", "not one of open_clip's own"),
         ("local-dir:nowhere", "no readable open_clip_config.json"),
     ],
 )
@@ -62,18 +57,6 @@ def test_an_unknown_name_gives_an_error_message(spec: str, said: str, monkeypatc
         load(spec, device="cpu")
     with pytest.raises(BackboneError, match="precision is one of"):
         load(spec, "cpu", "int4")
-
-
-def test_weights_that_do_not_come_are_a_sentence(tiny_architecture, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(BackboneError, match="could not be downloaded: the hub cannot be reached"):
-        load("rita-tiny:here", device="cpu")
-    assert not logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING)  # it does not log its retries
-    monkeypatch.setitem(pretrained._PRETRAINED, "rita-tiny", {"here": {"url": "http://127.0.0.1:9/weights.pt"}})
-    said = r"The weights of rita-tiny:here could not be downloaded: its server .*URLError"
-    with pytest.raises(BackboneError, match=said):
-        load("rita-tiny:here", device="cpu")
 
 
 def test_a_local_checkpoint_gets_the_preprocessing_of_the_architecture_s_tag(
@@ -101,49 +84,6 @@ def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monke
         with pytest.raises(BackboneError, match="enough"):
             load(spec, device="cpu")
     assert built == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("architecture", "taken", "other"),
-    [
-        ("ViT-B-32", "plain GELU", "ViT-B-32-quickgelu:mine.pt"),
-        ("ViT-B-32-quickgelu", "quick-GELU", "ViT-B-32:mine.pt"),
-        ("ViT-B-16-plus", "plain GELU", None),
-    ],
-)
-def test_a_local_file_reports_its_activation_and_how_to_change_it(
-    architecture: str, taken: str, other: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = shrink(monkeypatch, architecture)
-    torch.save(random_model(config, seed=0).state_dict(), tmp_path / "mine.pt")
-    ours = load(f"{architecture}:{tmp_path / 'mine.pt'}", "cpu", "float32")
-    assert taken in ours.info.title
-    assert f"Runs with {taken}" in ours.info.note
-    assert (f"want {other} instead" if other else "no variant") in ours.info.note
-    pixels = torch.rand(2, 3, 64, 64)
-    with torch.no_grad():
-        quick, plain = (
-            random_model(config, seed=0, quick_gelu=quick).encode_image(
-                (pixels - ours._mean) / ours._std, normalize=True
-            )
-            for quick in (True, False)
-        )
-    torch.testing.assert_close(ours.encode_pixels(pixels), quick if "quick" in taken else plain, atol=1e-5, rtol=0)
-    assert not torch.allclose(quick, plain, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", [name for name, entry in BACKBONES.items() if entry.megabytes])
-def test_every_listed_model_exists_in_open_clip_with_the_size_and_the_activation_it_states(name: str) -> None:
-    assert name in open_clip.list_pretrained(as_str=True)
-    architecture, _, tag = name.partition(":")
-    quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
-    config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
-    with torch.device("meta"):
-        model = registry._build(config, name)
-    entry, bytes_each = BACKBONES[name], 2 if name in HALF_PRECISION else 4
-    assert sum(p.numel() for p in model.parameters()) == entry.parameters
-    assert entry.megabytes == pytest.approx(1e-6 * bytes_each * entry.parameters, abs=1)
-    assert f"; {activation_name(config)}; " in entry.note
 
 
 def test_the_requested_device_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,9 +197,7 @@ def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(base: Any
 @pytest.mark.parametrize(
     ("source", "weights", "vision"),
     [
-        ("openai", "openai", ""),
         ("OpenAI+x.pt", "OpenAI", "x.pt"),
-        ("/a+b/c.pt", "/a+b/c.pt", ""),
         ("/a+b/c.pt+/d+e/f.PT", "/a+b/c.pt", "/d+e/f.PT"),
         ("a+b.safetensors", "a+b.safetensors", ""),
         ("/a+b/base.pth.tar+/c/best.pth.tar", "/a+b/base.pth.tar", "/c/best.pth.tar"),
