@@ -8,14 +8,7 @@ import pytest
 from rita_demo.data import paper_results, shipped_results
 from rita_demo.data.samples import SAMPLES, available, sample
 from rita_demo.evaluation.report.cells import as_csv, records_of
-<<<<<<< HEAD
-from rita_demo.records.errors import DataError, PictureError
-from rita_demo.settings.models import BACKBONES as OFFERED
-from rita_demo.vlm.checkpoint_file import is_checkpoint_name
-from rita_demo.vlm.registry import split_source
-=======
 from rita_demo.records.errors import DataError
->>>>>>> two-c
 from tests.evaluation.frames import cell, table
 
 CELLS = paper_results.paper_results()
