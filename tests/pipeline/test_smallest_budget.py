@@ -36,8 +36,7 @@ def run(engine: ToyEngine) -> Run:
     return run_picture(engine, picture, NAMES, settings, label=0, methods=["clip", "ensemble"])
 
 
-@pytest.mark.parametrize("method", ["clip", "ensemble"])
-@pytest.mark.parametrize("first", [1, 4, 20])
+@pytest.mark.parametrize(("method", "first"), [("ensemble", 1), ("clip", 20)])
 def test_it_stands_one_level_below_and_falls_at_the_smallest_wherever_it_begins(engine, run, method, first) -> None:
     begun = replace(run, settings=run.settings.replace(budget=first))
     found = run_to_end(smallest_budget_steps(engine, begun, method, 32))
@@ -89,17 +88,6 @@ def test_a_row_per_defence_with_progress_and_nothing_is_kept(engine) -> None:
     asked = {"label": "motorbike", "settings": QUICK, "engine": engine}
     found = smallest_budget(picture, list(NAMES), methods="clip,ensemble", report=said.append, **asked)
     assert list(found.index) == ["clip", "ensemble"]
-    assert list(found.columns) == [
-        "budget",
-        "answer",
-        "linf",
-        "l2",
-        "attacks",
-        "forward",
-        "backward",
-        "seconds",
-        "tried",
-    ]
     assert sum(" stands " in one or " falls " in one for one in said) == found.attacks.sum()
     wrong = smallest_budget(picture, list(NAMES), methods="clip", **asked | {"label": "cat"})
     assert (wrong.budget["clip"], wrong.attacks["clip"]) == (0, 0), "wrong without an attack"
