@@ -80,7 +80,6 @@ SWEEPS = [
     AblationSweep("slots", (3, 8), (measured_cell(50, attack="none"), measured_cell(60, attack="none"))),
     AblationSweep("slots", (3, 8), (measured_cell(58, protocol="off"),) * 2, (("entropy_weight", 0.5),)),
 ]
-NEAR = AblationSweep("budget", (1, "one"), (measured_cell(70, attack="none"), measured_cell(72)))
 CHART = AccuracyChart(
     "dtd, <b>bold</b>",
     "budget",
@@ -104,9 +103,6 @@ LIVES = (
 FIGURES: dict[str, Callable[[], Figure]] = {
     "empty": lambda: figures.message_figure("Nothing is here, and this says so."),
     "attack steps": lambda: figures.attack_steps(run(), make_attack_steps(run()), 3),
-    "attack steps, targeted": lambda: figures.attack_steps(
-        replace(run(), attack=replace(run().attack, target=1)), [], 99
-    ),
     "costs": lambda: figures.class_costs(run()),
     "costs, defended": lambda: figures.class_costs(run(False)),
     "plan": lambda: plan(run(), 1),
@@ -121,7 +117,6 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "timeline": lambda: figures.class_timeline(make_trajectory(), LIVES, 2, 0),
     "stream": lambda: stream_accuracy(make_trajectory(without_memory=True)),
     "sweep": lambda: figures.sweep_lines(SWEEPS, "Places per class J", recommended=3),
-    "sweep, near": lambda: figures.sweep_lines([NEAR], "a setting"),
     "bars": lambda: figures.grouped_accuracy(CHART, ""),
     "printed": lambda: figures.printed_beside_measured([printed_pair("PGD", 1), printed_pair("none", 0)], ""),
     "times": lambda: figures.run_times(TIMES, "a run"),

@@ -1,4 +1,4 @@
-"""User input in figures, the colours, and what a drawing (``test_golden``) does not show (TEST DATA)."""
+"""User input in figures, and what a drawing (``test_golden``) does not show (TEST DATA)."""
 
 import json
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline.attack_steps import attack_step_results, last_step, run_at_step, sampled_steps
+from rita_demo.pipeline.attack_steps import attack_step_results, run_at_step, sampled_steps
 from rita_demo.pipeline.run import defend, run_picture
 from rita_demo.records import AttackStepResult, ImageResult, Run
 from rita_demo.settings import RECOMMENDED
@@ -90,12 +90,3 @@ def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(example_run,
     else:
         assert now.attacked is next(f.image_result for f in step_results if f.step == shown)
         assert now.clean is example_run.clean
-
-
-def test_without_step_results_both_ends_are_available(engine: Engine, example_run: Run) -> None:
-    assert run_at_step(example_run, (), 1).attacked is example_run.clean
-    assert run_at_step(example_run, (), 6) is run_at_step(example_run, (), None) is example_run
-    defended = run_picture(engine, example_run.clean.picture, NAMES, QUICK.replace(attack="none"))
-    assert last_step(defended) == 0
-    assert list(attack_step_results(engine, defended)) == []
-    assert run_at_step(defended, (), 3) is defended

@@ -101,6 +101,10 @@ def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example
     many = held.with_rows(rows)
     moment = replace(held.moments[0], held=np.arange(len(held.label), len(many.label)))
     assert_refused(with_changes(data, memory=replace(many, moments=(moment,))), example_run, "more than its places")
+    classes = held.with_rows([rows[0] | {"label": k} for k in (1, 0)])
+    moment = replace(moment, held=np.arange(len(held.label), len(held.label) + 2))
+    changed = with_changes(data, memory=replace(classes, moments=(moment,)))
+    assert_refused(changed, example_run, "order of their classes")
     for name, array in (
         ("label", held.label.astype(np.int32)),
         ("feature", held.feature[:, :4]),

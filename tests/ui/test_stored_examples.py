@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ import pandas
 import pytest
 
 from rita_demo import Engine, stored_views
-from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.evaluation.pictures import find_picture
 from rita_demo.pipeline import example
 from rita_demo.pipeline.arena import columns
 from rita_demo.records.errors import DemoError
@@ -25,7 +22,7 @@ from rita_demo.ui.figures import wall
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.memory import panels
 from rita_demo.ui.memory.tab import MemoryTab
-from rita_demo.ui.session.session import STORY, Session
+from rita_demo.ui.session.session import Session
 from tests.ui.conftest import build_tabs, chosen, form_shown, saved_file
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
@@ -69,11 +66,6 @@ def last(updates: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
 def others_and_in_use(session: Session) -> tuple[int, int]:
     """How many memories beside the one in use the visitor has, and the place of the latter."""
     return len(session.memories.histories) - 1, session.memories.in_use
-
-
-def square_of(file: str, run: Any) -> np.ndarray:
-    side = run.clean.picture.pixels.shape[0]
-    return open_picture(find_picture("textures", file, None), square="model", side=side).pixels
 
 
 # --- Memory
@@ -125,11 +117,8 @@ def test_the_table_of_the_memory_is_that_of_stored_views(memory: Any) -> None:
 
 def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: Any, monkeypatch: Any) -> None:
     tab, name, session = memory
-    stream, engine, key = (
-        evaluation_page.shipped_streams()[0],
-        tab.context.models.default,
-        session.run.clean.picture.key,
-    )
+    stream, engine = evaluation_page.shipped_streams()[0], tab.context.models.default
+    key = session.run.clean.picture.key
     last(tab.decide_own(name))
     run = session.run
     assert (run.clean.picture.key, run.class_prompts.names) == (key, stream.names)
@@ -146,23 +135,6 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: A
     assert session.memories is before, "a press that fails changes nothing"
 
 
-def test_a_stored_views_picture_becomes_the_storys_and_the_memory_says_whose_it_is(memory: Any) -> None:
-    tab, name, session = memory
-    textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
-    born = int(session.shown_history.born[session.selected_item])
-    row = textures.rows()[born]
-    updates = last(tab.open_picture(name))
-    run, shown = session.run, form_shown(tab, session)
-    assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
-    assert np.array_equal(run.clean.picture.pixels, square_of(row["picture"], run))
-    truth = shown[tab.opener.fill_form.__self__.form.fields["truth"]]["value"]
-    assert truth == row["label"] == run.class_prompts.names[run.label]
-    assert session.attack_defend.settings["view_seed"] == row["picture_seed"] == run.settings.view_seed
-    assert others_and_in_use(session) == (1, 1), "the memory of before is kept"
-    assert session.history.origin == f"a stream ({textures.title})"
-    assert len(session.history.moments) == born + 2
-
-
 # --- Figures and Arena
 def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(figures: Any) -> None:
     tab, name, session = figures
@@ -174,22 +146,6 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(figure
         tab.pick_pictures(name, "example:../x")
     last(tab.jobs.collect(name, "dataset:textures", 1, "pgd", 4, 8, ["banded", "marbled"]))
     assert "Stored example" not in wall.caption(session)
-
-
-def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(figures: Any) -> None:
-    tab, name, session = figures
-    first = session.figures.compared
-    assert first.found.titles[0].startswith("RITA (PGD 4/255 on 50 %, memory kept")
-    assert len(first.found.won) == len(first.images) > 0
-    assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures come with the program"
-    updates = tab.pick_compared(name, first.second, first.first)
-    assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
-    assert session.figures.compared.found.paired.gained == first.found.paired.lost
-    for forged in ("../x", "/dtd/0", 7):
-        with pytest.raises(DemoError, match="no such measurement"):
-            tab.pick_compared(name, forged, first.second)
-        tab.pick_compared(name, first.first, forged)
-        assert session.figures.compared.second == first.second, "CLIP beside it, in the place of what is not there"
 
 
 def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(tabs: Any, example_run: Any) -> None:

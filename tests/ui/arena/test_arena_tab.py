@@ -94,7 +94,7 @@ def click(tab: ArenaTab, name: str, **named: Any) -> dict[Any, Any]:
     return tab.choose(name, Event(named))
 
 
-def test_a_click_on_an_empty_cell_asks_to_fill_it_and_rows_and_columns_say_first_what_they_cost(tab: ArenaTab) -> None:
+def test_a_click_on_an_empty_cell_asks_to_fill_it_and_a_row_says_first_what_it_costs(tab: ArenaTab) -> None:
     name, session = new_visitor(tab, TOWERS[0], quick_run(named(TOWERS[0], spread=1.0)))
     assert click(tab, name, method="clip", column="pgd")[tab.start] == "1"
     done = list(tab.fill_chosen(name))[-1]
@@ -104,34 +104,13 @@ def test_a_click_on_an_empty_cell_asks_to_fill_it_and_rows_and_columns_say_first
     click(tab, name, method="clip", column="pgd")
     updates = click(tab, name, method="clip")
     assert session.arena_view.asked == 1, "a row is not filled before its cost is read"
-    button = updates[tab.fill_button]
-    assert button["visible"]
+    assert updates[tab.fill_button]["visible"]
     list(tab.fill_chosen(name))
     assert {column for _, column in session.arena.towers[TOWERS[0]].cells} == set(COLUMNS)
     assert not click(tab, name, method="clip")[tab.fill_button]["visible"]
     tab.on_controls(name, TOWERS[0], ["clip", "mta"], list(COLUMNS), [])
-    click(tab, name, column="none")
-    list(tab.fill_chosen(name))
-    assert ("mta", "none") in session.arena.towers[TOWERS[0]].cells
-    assert session.arena.methods == ("clip", "mta")
     with pytest.raises(DemoError, match="a model"):
         list(tab.fill_everything(name))
-
-
-def test_what_is_measured_turns_and_a_second_filling_waits(tab: ArenaTab) -> None:
-    name, session = new_visitor(tab, TOWERS[0], quick_run(named(TOWERS[0], spread=1.0)))
-    click(tab, name, method="mta", column="adaptive")
-    steps = tab.fill_chosen(name)
-    next(steps)
-    assert "mark running' data-method='mta' data-column='adaptive'" in table_html(session, SHARES)
-    asked = session.arena_view.asked
-    assert not click(tab, name, method="clip", column="none")[tab.fill_button]["interactive"]
-    assert session.arena_view.asked == asked
-    with pytest.raises(DemoError, match="being filled already"):
-        list(tab.fill_chosen(name))
-    steps.close()
-    assert "running" not in table_html(session, SHARES)
-    assert "Stopped" in tab.on_stopped(session)[tab.context.status]
 
 
 @pytest.mark.parametrize(("tower", "column"), [(0, "adaptive"), (1, "transfer")])

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from rita_demo import evaluate, load_runs
-from rita_demo.data import paper_results
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
@@ -19,10 +18,10 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.figures import feature_cloud, measurements, wall, won_pictures
+from rita_demo.ui.figures import feature_cloud, wall, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.session.run_request import names_of
-from rita_demo.ui.session.session import FIGURES, STORY, Session
+from rita_demo.ui.session.session import FIGURES, Session
 from tests.figures.clouds import make_cloud
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab, chosen, drawn, form_shown, open_room, saved_file
@@ -65,17 +64,9 @@ class Visitor:
     def collect(self, *asked: Any) -> list[Any]:
         return [drawn(self.tab, self.session, update) for update in self.tab.jobs.collect(self.name, *asked)]
 
-    def first(self, kind: str, column: str, value: int) -> int:
-        """The first point of a kind with this picture or label."""
-        points = self.placed.points
-        return int(np.flatnonzero((points.kind == kind) & (getattr(points, column) == value))[0])
-
     def wall(self, figure: str) -> Any:
         """Choose a figure of the wall."""
         return chosen(self.tab, self.name, figure=FIGURES.index(figure))[self.parts["large"]]
-
-    def details(self) -> str:
-        return wall.details(self.session, self.tab.folders)
 
     def names_in_form(self) -> tuple[str, ...]:
         shown = form_shown(self.tab, self.session)
@@ -162,10 +153,8 @@ def test_the_lasso_counts_points_and_pictures_which_leave_as_a_csv_file(client: 
     assert [row["kind"] for row in rows] == ["attacked", "view", "cached"], "a prompt is of no picture"
     for row, i in zip(rows, marks):
         n = int(points.picture[i])
-        assert (row["file"], row["true_class"]) == (
-            f"picture {n}",
-            client.placed.cloud.names[client.placed.cloud.label[n]],
-        )
+        truth = client.placed.cloud.names[client.placed.cloud.label[n]]
+        assert (row["file"], row["true_class"]) == (f"picture {n}", truth)
     assert rows[2]["stored_as"] in client.placed.cloud.class_prompts.names
     assert not tab.on_lasso(client.name, Event({"points": marks[3:]}))[table]["visible"], "a prompt has no picture"
     client.session.figures = replace(client.session.figures, shown="kl")
@@ -181,36 +170,6 @@ def test_theorem_1_is_drawn_in_numbers_when_it_is_chosen_and_classes_can_be_sele
     above = bounds | {"clean": replace(bounds["clean"], exact=bounds["clean"].upper + 1)}
     client.session.figures = replace(client.session.figures, theorem_bounds=(run, above))
     assert wall.headline(client.session) == "Both bounds hold for 0 of 4 classes."
-
-
-def test_theorem_1_updates_when_a_run_finishes_while_it_is_visible(client: Visitor, failed_run: Run) -> None:
-    client.wall("theorem")
-    client.session.show(failed_run)
-    updates = drawn(client.tab, client.session, client.context.changed(client.session, "run"))
-    assert failed_run.class_prompts.names[1] in updates[client.parts["large"]].meta["alt"]
-    assert client.session.figures.theorem_bounds[0] is failed_run
-    open_room(client.tab, client.name, STORY)
-    client.session.show(newer := replace(failed_run))
-    drawn(client.tab, client.session, client.context.changed(client.session, "run"))
-    assert client.session.figures.theorem_bounds[0] is failed_run, "out of sight nothing is computed"
-    open_room(client.tab, client.name)
-    assert client.session.figures.theorem_bounds[0] is newer
-
-
-# --- measurements
-
-
-def test_printed_and_measured_accuracies_stand_side_by_side_of_the_chosen_dataset_and_in_a_table(
-    client: Visitor,
-) -> None:
-    client.wall("paper")
-    table = open_room(client.tab, client.name)[client.parts["printed"]]
-    assert list(table) == list(measurements.SHOWN.values())
-    single = [cell for cell in paper_results.paper_results() if cell.dataset not in paper_results.AVERAGES]
-    assert list(table["printed"]) == [cell.accuracy for cell in single]
-    measured = table[table["measured with"] != ""]
-    assert set(measured["dataset"]) >= {"DTD", "Caltech101"}
-    assert all(isinstance(share, float) for share in measured["measured"])
 
 
 # --- pictures that one run alone has right
@@ -240,3 +199,8 @@ def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_ha
     assert run.label_given
     assert (run.settings.views, run.settings.attack, run.settings.protocol) == (8, row["attack"], "off")
     assert run.class_prompts.names[run.attacked.verdicts[row["method"]].label] == row["answer"]
+    for bad in ({}, {"picture": 10**6}, {"picture": "0; drop"}):
+        assert list(client.tab.open_won(client.name, Event(bad))) == []
+    with pytest.raises(DemoError, match="no such measurement"):
+        client.tab.pick_compared(client.name, "../x", first.name)
+    assert client.session.run is run

@@ -3,13 +3,9 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 
-from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline import run as run_module
-from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.inside import cache_used, details, what_if
+from rita_demo.ui.inside import details, what_if
 from rita_demo.ui.inside.crop_columns import columns_html
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.session.session import Session
@@ -43,14 +39,6 @@ def test_every_figure_of_the_room_is_drawn_for_an_attacked_and_a_defended_pictur
         session.show(shown)
         figures = [v for v in open_room(tab, visitor).values() if hasattr(v, "layout")]
         assert len(figures) == count
-
-
-def test_a_cell_selects_its_crop_and_sentence_in_every_room(tab, visitor, session) -> None:
-    chosen(tab, visitor, view=7, atom=2)
-    assert (session.selection.view, session.selection.atom) == (7, 2)
-    said = details.class_details(session)
-    assert session.run.class_prompts.prompts[session.selection.k][2] in said
-    assert f"{session.run.attacked.trace.prompt_transport.cost[session.selection.k, 7, 2]:.4f} apart" in said
 
 
 def test_the_price_of_the_chosen_class_is_a_sum_of_the_record_s_numbers(session) -> None:
@@ -100,27 +88,3 @@ def test_concurrent_setting_changes_all_apply(tab, visitor, session) -> None:
             for name, value in moved.items():
                 hands.submit(tab.on_setting(name), visitor, value)
         assert {name: getattr(session.inside.what_if.settings, name) for name in moved} == moved
-
-
-def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, engine) -> None:
-    """Two pictures; the second is decided from what the first left."""
-    many = RECOMMENDED.replace(views_per_image=0, max_entropy=1.0)
-    for sample in ("motorcycle", "coffee"):
-        picture = SAMPLES[sample].load()
-        cache = session.history.cache_before(picture.key)
-        session.show(run_module.run_picture(engine, picture, NAMES, many, label=0, cache=cache))
-        open_room(tab, visitor)
-        session.add_to_history(session.run, sample)
-    k = int(session.run.cache_before.count.argmax())
-    chosen(tab, visitor, k=k)
-    assert cache_used.class_cards(session).count("<button") == session.run.cache_before.count[k]
-    marks = re.findall(r'data-memory_k="(\d)" data-slot="(\d)" data-moment="(\d)"', cache_used.class_cards(session))
-    memory_k, slot, moment = map(int, marks[1])
-    chosen(tab, visitor, memory_k=memory_k, slot=slot, moment=moment)
-    assert cache_used.selected_slot(session) == (k, 1)
-    assert np.array_equal(session.history.feature[session.selected_item], session.run.cache_before.features[k, 1])
-    tab.on_toggle("item")(visitor)
-    seen = session.displayed_run.attacked.trace.cache
-    assert seen.count[k] == session.run.cache_before.count[k] - 1
-    tab.on_toggle("item")(visitor)
-    assert session.displayed_run is session.run

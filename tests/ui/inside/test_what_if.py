@@ -13,7 +13,6 @@ from rita_demo.records.errors import SettingError
 from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.method_settings import with_edit
 from rita_demo.ui.session.session import Selection, Session
-from rita_demo.ui.widgets.wording import MIN_CHANGE
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
@@ -95,20 +94,17 @@ def filled(run: Run, seed: int) -> CacheState:
     return CacheState(**arrays, pictures=1, key=empty.key)
 
 
-def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_without_it(engine, example_run) -> None:
+def test_without_a_stored_view_the_decision_is_that_of_a_memory_that_never_held_it(engine, example_run) -> None:
     state, names, session = filled(example_run, 0), example_run.class_prompts.names, Session()
     run = rerun.rescore(engine, replace(example_run, cache_before=state))
     session.show(run)
     session.history = MemoryTable().with_state("Stored", state, names)
-    side, changes = run.attacked, []
+    side = run.attacked
 
     def decide(cache: CacheState) -> Trace:
         return engine.decide(side.encoded_views, run.class_prompts, cache, run.settings, tuning=side.trace.tuning)[0]
 
-    def lead(total: np.ndarray) -> float:
-        return min(float(v) for k, v in enumerate(total) if k != run.label) - float(total[run.label])
-
-    full, places = decide(state), [(k, slot) for k, slot, _ in session.history.held()]
+    places = [(k, slot) for k, slot, _ in session.history.held()]
     assert len(places) == 2 * state.features.shape[1] + 1
     for k, slot in places:
         session.select(item=(k, slot))
@@ -117,11 +113,8 @@ def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_withou
         assert np.allclose(now.total, less.total, atol=1e-5)
         assert np.allclose(now.cache_distance, less.cache_distance, atol=1e-5)
         assert now.verdict.label == less.verdict.label
-        changes.append(lead(now.total) - lead(full.total))
-        assert changes[-1] == pytest.approx(lead(less.total) - lead(full.total), abs=1e-5)
         toggle(engine, session, "item")
         assert session.displayed_run is run, "put back"
-    assert max(map(abs, changes)) > MIN_CHANGE, "leaving one out is felt"
     two = rerun.rescore(engine, run, exclusions=Exclusions(cache_items=frozenset({(0, 0), (0, 1)})))
     features = two.attacked.trace.cache.features[0]
     assert np.array_equal(features[0], state.features[0, 2]), "as if they had never been inserted"

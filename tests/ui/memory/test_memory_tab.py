@@ -1,4 +1,4 @@
-"""The memory's tab with the toy engine: contents, figures, export, malformed events."""
+"""The memory's tab with the toy engine: what the memory changes, and a memory that is imported."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,51 +11,19 @@ from rita_demo.data.memory import MemoryTable
 from rita_demo.data.record_file import FileError
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline import run as run_module
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import panels
-from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
 from tests.pipeline.test_memory_file import with_changes
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, chosen, drawn
+from tests.ui.conftest import NAMES, chosen
 from tests.ui.memory_client import MemoryClient
-
-FOLDERS = DataFolders(Path("nowhere"), Path("nowhere"))
-
-
-def shelf(session: Session) -> str:
-    return panels.shelf(session, FOLDERS)
-
-
-def detail(session: Session) -> str:
-    return panels.stored_view(session, FOLDERS)
 
 
 def effect(client: MemoryClient) -> str:
     return panels.effect(client.session, client.context.engine_of(client.session), evaluation_page.shipped_streams())
-
-
-def test_a_run_that_finishes_while_the_room_is_in_sight_is_compared(client, failed_run) -> None:
-    client.session.show(failed_run)
-    client.session.add_to_history(failed_run, "Another")
-    updates = drawn(client.tab, client.session, client.context.changed(client.session, "run"))  # of a finished job
-    assert client.session.memory.empty_cache_result[0] is client.session.memory.cache_result[0] is failed_run
-    assert "On your picture: nothing" in updates[client.tab.effect]
-
-
-def test_a_stored_view_selects_its_class_and_view_in_every_room(client) -> None:
-    tab, name, k = client.tab, client.name, client.fullest
-    client.session.select(item=None, view=None)
-    chosen(tab, name, memory_k=k, slot=0)
-    at = client.session.selection
-    assert (at.item, at.k, at.view) == ((k, 0), k, client.session.history.state_at().view[k, 0])
-    assert shelf(client.session).count('aria-pressed="true"') == shelf(client.session).count('tabindex="0"') == 1
-    told = detail(client.session)
-    assert f'<b class="cache">{NAMES[k]}</b>' in told
-    assert told.count("<img") == 2, "the crop, and the picture with its frame"
 
 
 def test_the_sentence_is_of_the_memory_at_the_selected_moment_without_the_pictures_own_views(
@@ -89,7 +57,7 @@ def test_a_stored_picture_in_the_memory_of_its_stream_does_not_judge_itself(clie
 
 
 def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
-    client, engine: ToyEngine, tmp_path: Path, coffee_file: str
+    client, engine: ToyEngine, tmp_path: Path
 ) -> None:
     tab, session, names = client.tab, client.session, ("crab", "owl, barn")
     run = run_module.run_picture(
@@ -100,13 +68,10 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     path.write_bytes(memory_file.pack(theirs, engine.info.name, RECOMMENDED))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
     assert f"Imported {wording.view_count(len(theirs.current.held))}. The next picture with its class names" in said
-    assert "The earlier memory stays in the menu" in said
     titles = [one.title for one in session.history.moments]
     assert titles == [*(one.title for one in theirs.moments), "Imported from a file"], "its own history alone"
     assert session.history.names == names
     assert session.memories.histories == (mine, session.history)
-    labels = [text for text, _ in panels.menu(session)["choices"]]
-    assert labels[1] == f"From an imported file (memory.zip), {wording.view_count(len(theirs.current.held))}"
     request = own_picture_request(session, engine, None, session.history)
     assert (request.names, session.history) == (names, session.memories.histories[1])
     client.run(tab.decide_own(client.name))

@@ -1,4 +1,4 @@
-"""Streams in *Memory* with the toy engine: start and stop, earlier pictures, stored runs, downloads, malformed requests."""
+"""Streams in *Memory* with the toy engine: start and stop, earlier pictures, stored runs, malformed requests."""
 
 import json
 import shutil
