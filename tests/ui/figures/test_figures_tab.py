@@ -70,7 +70,8 @@ class Visitor:
 
     def names_in_form(self) -> tuple[str, ...]:
         shown = form_shown(self.tab, self.session)
-        filled = {name: shown[one] for name, one in self.stream.form.fields.items()}
+        fields = self.tab.opener.fill_form.__self__.form.fields
+        filled = {name: shown[one] for name, one in fields.items()}
         return names_of({n: value.get("value") if isinstance(value, dict) else value for n, value in filled.items()})
 
 

@@ -92,6 +92,7 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
     assert {row["protocol"] for row in rows} == {"stream"}
     assert "of n = 4" in answers.accuracy_table(client.shown)
+    drawn(client.tab, client.session, {})
     assert client.session.size_bytes() > empty + sum(map(len, view.thumbnails.values())) > empty
     written = (view.recording.folder / "rows.sqlite").read_bytes()
     client.stream(traffic="mixed")  # measures nothing again
