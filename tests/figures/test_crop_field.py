@@ -37,16 +37,6 @@ def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: ToyEng
                 assert (position > 0) == (answer == field.reference)
 
 
-def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run, engine: ToyEngine) -> None:
-    field = crop_field(run)
-    template, whole = run.class_prompts.template_features, run.attacked.encoded_views.features[0]
-    expected = float(whole @ template[field.reference] - whole @ template[field.rival])
-    assert field.steps[-1].methods["clip"] == pytest.approx(expected, abs=1e-4)
-    only_defended = crop_field(completed_run(engine, attack="none"))
-    assert [step.step for step in only_defended.steps] == [0]
-    assert only_defended.rival != only_defended.reference
-
-
 def test_the_rival_is_ritas_wrong_answer_else_clips_else_another_defences_else_the_second_best(run: Run) -> None:
     def rival(**wrong: int) -> int:
         verdicts = {n: replace(v, label=wrong.get(n, run.label)) for n, v in run.attacked.verdicts.items()}
@@ -75,7 +65,7 @@ def test_it_shows_crops_of_both_ends_and_the_middle_of_how_well_they_fit_the_riv
     assert ranks == pytest.approx([0.1 * last, last / 2, 0.9 * last], abs=1)
 
 
-@pytest.mark.parametrize("n", [0, 5, 11])
+@pytest.mark.parametrize("n", [5, 11])
 def test_the_fall_is_that_of_the_crops_own_pixels_cut_and_encoded_by_hand(run: Run, engine: ToyEngine, n: int) -> None:
     left, views, prompts = push_left(run), run.clean.encoded_views.views, run.class_prompts
     assert left is not None
@@ -101,8 +91,4 @@ def test_the_median_crop_has_as_many_crops_below_as_above_and_nothing_is_left_wh
     assert (left.share[1:] < left.share[left.median]).sum() == (len(left.share) - 2) // 2
     assert left.share[0] == 1
     assert push_left(completed_run(engine, attack="none")) is None
-    assert push_left(replace(run, clean=run.attacked, attacked=run.clean)) is None
     assert push_left(replace(run, attacked=run.clean)) is None
-    single = push_left(completed_run(engine, views=1))
-    assert single is not None
-    assert (single.share.tolist(), single.median) == ([1], None)

@@ -21,14 +21,7 @@ from rita_demo.figures.stream import stream_accuracy
 from rita_demo.figures.theme import DARK_COLOURS
 from rita_demo.pipeline import rerun
 from rita_demo.records import Exclusions, Run, TheoremBounds
-from rita_demo.records.measurement import (
-    AblationSweep,
-    AccuracyChart,
-    KlToOneHot,
-    RememberedView,
-    RunTime,
-    StreamTrajectory,
-)
+from rita_demo.records.measurement import AblationSweep, AccuracyChart, KlToOneHot, RememberedView, RunTime
 from rita_demo.settings import RECOMMENDED
 from tests.figures.clouds import NAMES as CLOUD_NAMES
 from tests.figures.clouds import make_cloud
@@ -52,31 +45,13 @@ def excluded() -> Run:
     return rerun.rescore(ToyEngine(), run(), run().settings, left_out)
 
 
-def padded() -> Run:
-    weight = np.array(run().class_prompts.weight)
-    weight[4] = [0.5, 0.5, 0.0, 0.0]
-    return replace(run(), class_prompts=replace(run().class_prompts, weight=weight))
-
-
-def attack_with(**changes: Any) -> Figure:
-    return figures.attack_steps(replace(run(), attack=replace(run().attack, **changes)), [], 99)
-
-
-def far_costs() -> Figure:
-    """The costs at a step whose numbers lie outside the scale of the run."""
-    trace = run().attacked.trace
-    moved = replace(trace.prompt_transport, distance=trace.prompt_transport.distance * 9 - 4)
-    far = replace(run().attacked, trace=replace(trace, prompt_transport=moved, total=trace.total * 9 - 4))
-    return figures.class_costs(replace(run(), attacked=far), 3, along=(far, run().attacked))
-
-
 def plan(at: Run, k: int, *chosen: int) -> Figure:
     return figures.plan_matrix(at, k, *chosen, order=np.arange(8)[::-1], ends=("crab", "<b>cup</b>"))
 
 
-def entropy_change(view: int | None, *sides: str) -> Figure:
-    changes = {side: analysis.entropies(getattr(run(), side), 0.05) for side in sides}
-    return figures.entropy_change(run(), changes, view=view)
+def entropy_change() -> Figure:
+    changes = {side: analysis.entropies(getattr(run(), side), 0.05) for side in ("clean", "attacked")}
+    return figures.entropy_change(run(), changes, view=None)
 
 
 def kl(classes: int, selected: int | None = None) -> Figure:
@@ -100,20 +75,11 @@ def theorem(**chosen: int) -> Figure:
     return figures.theorem_bounds({"clean": bounds, "attacked": unknown}, CLOUD_NAMES, [2, 0, 1], **chosen)
 
 
-def renamed(**names: str) -> StreamTrajectory:
-    """A stream with more methods: those that it has, again under other names."""
-    stream = make_trajectory()
-    more = {names[name]: curve for name, curve in stream.curves.items()}
-    titles = {name: name.upper() for name in more}
-    return replace(stream, curves=stream.curves | more, titles=stream.titles | titles)
-
-
 SWEEPS = [
     AblationSweep("slots", (1, 3, 16), (measured_cell(10), measured_cell(20), measured_cell(30))),
     AblationSweep("slots", (3, 8), (measured_cell(50, attack="none"), measured_cell(60, attack="none"))),
     AblationSweep("slots", (3, 8), (measured_cell(58, protocol="off"),) * 2, (("entropy_weight", 0.5),)),
 ]
-NEAR = AblationSweep("budget", (1, "one"), (measured_cell(70, attack="none"), measured_cell(72)))
 CHART = AccuracyChart(
     "dtd, <b>bold</b>",
     "budget",
@@ -137,37 +103,20 @@ LIVES = (
 FIGURES: dict[str, Callable[[], Figure]] = {
     "empty": lambda: figures.message_figure("Nothing is here, and this says so."),
     "attack steps": lambda: figures.attack_steps(run(), make_attack_steps(run()), 3),
-    "attack steps, unordered": lambda: figures.attack_steps(run(), make_attack_steps(run())[::-2], -5),
-    "attack steps, targeted": lambda: attack_with(target=1),
-    "attack steps, eot": lambda: attack_with(name="eot"),
-    "attack steps, another goal": lambda: attack_with(loss_unit="logits"),
     "costs": lambda: figures.class_costs(run()),
-    "costs, selected": lambda: figures.class_costs(run(), 13),
-    "costs, few": lambda: figures.class_costs(run(), most=5),
     "costs, defended": lambda: figures.class_costs(run(False)),
-    "costs, outside": far_costs,
     "plan": lambda: plan(run(), 1),
-    "plan, cell": lambda: plan(run(), 0, 5, 1),
     "plan, view": lambda: plan(run(), 0, 5),
     "plan, left out": lambda: plan(excluded(), 2),
-    "plan, padded": lambda: plan(padded(), 4),
     "cost change": lambda: figures.cost_change(run(), k=3),
-    "cost change, defended": lambda: figures.cost_change(run(False)),
-    "entropy change": lambda: entropy_change(None, "clean", "attacked"),
-    "entropy change, view": lambda: entropy_change(7, "clean"),
+    "entropy change": entropy_change,
     "entropies": lambda: figures.view_entropies(run(), "attacked", 2),
-    "entropies, clean": lambda: figures.view_entropies(replace(run(), label_given=False), "clean"),
-    "entropies, defended": lambda: figures.view_entropies(run(False), "clean"),
     "memory accuracy": lambda: figures.memory_accuracy(make_trajectory(without_memory=True), 2),
-    "memory accuracy, one": lambda: figures.memory_accuracy(make_trajectory(), 1),
     "cache growth": lambda: figures.cache_growth(make_trajectory(), 4),
     "insertions": lambda: figures.cache_insertions(make_trajectory(), 4),
     "timeline": lambda: figures.class_timeline(make_trajectory(), LIVES, 2, 0),
     "stream": lambda: stream_accuracy(make_trajectory(without_memory=True)),
-    "stream, greys": lambda: stream_accuracy(renamed(clip="ensemble", rita="rtpt")),
     "sweep": lambda: figures.sweep_lines(SWEEPS, "Places per class J", recommended=3),
-    "sweep, near": lambda: figures.sweep_lines([NEAR], "a setting"),
-    "sweep, many": lambda: figures.sweep_lines([NEAR] * 13, "a setting", recommended="x"),
     "bars": lambda: figures.grouped_accuracy(CHART, ""),
     "printed": lambda: figures.printed_beside_measured([printed_pair("PGD", 1), printed_pair("none", 0)], ""),
     "times": lambda: figures.run_times(TIMES, "a run"),
@@ -177,7 +126,6 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "kl, selected": lambda: kl(6, 1),
     "theorem": lambda: theorem(selected=0, label=1),
     "overview": lambda: method_overview(run(), "attacked", "data:0", "data:1"),
-    "overview, clean": lambda: method_overview(run(False), "clean", "data:0", "data:1"),
 }
 
 
@@ -250,13 +198,8 @@ NOTHING = replace(make_trajectory(), insertions=())
     ("figure", "sentence"),
     [
         (lambda: figures.attack_steps(run(False), [], 0), "only defended"),
-        (lambda: figures.cache_insertions(NOTHING, 1), "Nothing has entered the memory yet."),
-        (lambda: figures.cache_growth(NOTHING, 1), "Nothing has entered the memory yet."),
         (lambda: figures.class_timeline(NOTHING, (), 1), "Nothing has entered the memory yet."),
         (lambda: figures.sweep_lines([], "x"), "No run varies this setting"),
-        (lambda: figures.grouped_accuracy(None, "Nothing yet."), "Nothing yet."),
-        (lambda: figures.printed_beside_measured([], "nothing"), "nothing"),
-        (lambda: figures.run_times([], "x"), "No measured run"),
         (lambda: figures.kl_to_one_hot(nothing_held()), "The memory holds nothing"),
     ],
 )

@@ -1,20 +1,9 @@
 """Groups of bars, sweeps, the component table and shares over several datasets from measured points (TEST DATA)."""
 
-from dataclasses import replace
-
-import pytest
-
-from rita_demo import figures
-from rita_demo.data import shipped_results
-from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.paper import catalogue
 from rita_demo.evaluation.report import measured
 from rita_demo.figures.analysis.numbers import PooledShare, pooled
 from rita_demo.records import MeasuredCell
-from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import EARLIER_ATTACK
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.inside.folds import knowing_attacker_text
 from tests.figures.synthetic import ablation_point
 
 POINTS = [
@@ -49,22 +38,6 @@ def test_backbones_group_every_method_by_model_and_attack() -> None:
     assert chart.left_out == ("embedded no attack (RITA, n = 50)", "embedded pgd 8/255 (RITA, n = 50)")
     (alone,) = measured.by_backbone(POINTS[:1])
     assert accuracies(alone) == {"rita": [60]}
-
-
-def test_backbones_say_the_memory_of_every_group_where_it_differs_and_what_is_left_out() -> None:
-    off = [ablation_point(9, attack="fgsm", protocol="off"), ablation_point(8, "clip", attack="fgsm", protocol="off")]
-    kept = [ablation_point(20), ablation_point(5, "clip", protocol="off")]
-    few = ablation_point(25, attack="adaptive", protocol="off")
-    (chart,) = measured.by_backbone([*off, *kept, replace(few, cell=replace(few.cell, n=4))])
-    assert chart.groups == ("embedded<br>fgsm 4/255<br>without memory", "embedded<br>pgd 4/255<br>memory kept")
-    assert "memory" not in chart.description
-    assert chart.left_out_text == (
-        "Not drawn, since one method alone was measured: embedded adaptive 4/255 (RITA, n = 4)."
-    )
-    assert chart.left_out_text in figures.grouped_accuracy(chart, "").meta["alt"]
-    (item,) = catalogue._bars(catalogue.BACKBONES, [chart], "methods", "")
-    assert "Not drawn" in item.text
-    assert "memory" not in item.text, "the groups say it"
 
 
 SWEPT = [
@@ -117,33 +90,3 @@ def test_pictures_are_counted_over_datasets_without_a_memory() -> None:
     assert shares["embedded", "rita", "pgd"] == PooledShare(32 + 36, 100, earlier=False)
     assert shares["embedded", "ensemble", "pgd"].percent == 60.0
     assert pooled(()) == {}
-
-
-def test_the_shipped_table_has_every_method_and_attack() -> None:
-    shares = pooled(shipped_results.read(shipped_results.ATTACKERS))
-    assert {attack for *_, attack in shares} >= {"none", "pgd", "reverse", "adaptive"}
-    for attack in {attack for *_, attack in shares}:
-        row = {method: share for (_, method, name), share in shares.items() if name == attack}
-        few = attack == "adaptive"  # it takes long; some methods have fewer pictures
-        assert {"clip", "ensemble", "ctpt", "mta", "rtpt", "rita"} | (set() if few else {"tpt"}) <= set(row), attack
-        assert few or len({share.n for method, share in row.items() if not DEFENCES[method].on_request}) == 1
-    clip = {attack: shares["embedded", "clip", attack].percent for attack in ("pgd", "none")}
-    assert clip["pgd"] < 10 < clip["none"]
-
-
-def test_a_number_of_an_earlier_form_of_the_attack_is_marked_until_it_is_measured_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def missing(_: object) -> None:
-        raise DataError("attackers.csv is not a table of measurements.")
-
-    before, now = (replace(cell("dtd", "rita", "adaptive", 40.0), version=text) for text in (EARLIER_ATTACK, "0.1.0"))
-    for cells, said in (
-        ((*CELLS, before), " Of 50 test pictures RITA keeps 40 % right against an earlier form of this attacker."),
-        ((*CELLS, before, now), " Of 50 test pictures RITA keeps 40 % right against this attacker."),
-        (CELLS, ""),
-    ):
-        monkeypatch.setattr(shipped_results, "read", lambda _, cells=cells: cells)
-        assert knowing_attacker_text() == said
-    monkeypatch.setattr(shipped_results, "read", missing)
-    assert knowing_attacker_text() == ""

@@ -57,7 +57,7 @@ def test_a_density_integrates_to_one_and_six_values_are_better_seen_as_points() 
     assert analysis.density(values[1:], at) is None
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_agreement_is_that_of_the_method_and_views_that_cancel_out_have_none(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, z = rng.normal(0, 1, (3, 24)) + 1, rng.normal(0, 1, 24)
@@ -98,7 +98,7 @@ def by_hand(x, z, weight, tau: float) -> list[float]:
     return [-sum(p * math.log(p) for p in answer if p > 0) for answer in answers]
 
 
-@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.parametrize("steps", [0, 4])
 def test_entropies_before_and_after_equal_row_8_with_the_prompts_of_that_time(steps) -> None:
     p = prompts()
     settings = RECOMMENDED.replace(tuning_steps=steps, cache_text="tuned")

@@ -10,7 +10,6 @@ import pytest
 
 from rita_demo.figures import analysis
 from rita_demo.figures.analysis.feature_cloud import KINDS, separability
-from rita_demo.figures.analysis.projection import umap
 from rita_demo.records.errors import DemoError
 from tests.figures.clouds import NAMES, VIEWS_SHOWN, make_cloud
 
@@ -56,11 +55,8 @@ LABEL = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 
 @pytest.mark.parametrize(
     ("what", "label", "picture", "neighbours", "purity"),
     [
-        ("all neighbours that the smallest class has", LABEL, np.arange(11), 2, 1.0),
         ("counted by pictures, not by their crops", LABEL.repeat(4), np.arange(11).repeat(4), 2, 1.0),
-        ("of the class with two pictures", LABEL[[0, 1, 4, 7]], np.arange(4), 1, 1.0),
         ("one picture per class: nothing to find", np.arange(3), np.arange(3), 0, np.nan),
-        ("neighbours from the same picture only", np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), 0, np.nan),
         ("a single class", np.zeros(1, int), np.zeros(1, int), 0, np.nan),
     ],
 )
@@ -89,17 +85,6 @@ def test_points_hold_every_picture_view_cached_view_and_prompt_once() -> None:
     mean = cloud.class_prompts.features[0].mean(0)
     assert np.allclose(text[0], mean / np.linalg.norm(mean), atol=1e-6)
     assert len(NAMES) == 4  # the class without pictures has no mark
-
-
-def test_the_points_of_some_classes_are_their_pictures_views_and_prompts() -> None:
-    cloud = make_cloud()
-    points = analysis.to_points(cloud)
-    whose = np.where(points.picture < 0, points.label, cloud.label[points.picture])  # of a prompt its own class
-    part = analysis.of_classes(points, (0, 2))
-    assert np.array_equal(part.features, points.features[np.isin(whose, (0, 2))])
-    most = analysis.of_classes(points, 1)
-    assert set(most.label[most.kind == "attacked"]) == {0}, "all have as many pictures: the first"
-    assert analysis.of_classes(points, None) is points
 
 
 def test_pca_equals_scikit_learn_up_to_sign() -> None:
@@ -137,28 +122,6 @@ def test_umap_process_returns_results_and_errors_and_goes_on() -> None:
     assert worker.compute(np.ones(1)).tolist() == [2]
     assert worker._process is first
     worker.close()
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_umap_is_deterministic_keeps_classes_apart_and_the_points_of_one_picture_are_no_island() -> None:
-    """Crops lie close together, and their classes a little further apart: plain UMAP draws every picture by itself."""
-    rng = np.random.default_rng(0)
-    label = np.repeat(np.arange(2), 10)  # of 20 pictures with 12 crops each
-    middle = np.eye(2, 16)[label] * 2 + 0.5 * rng.normal(size=(20, 16))
-    picture = np.arange(20).repeat(12)
-    X = middle[picture] + 0.02 * rng.normal(size=(240, 16))
-
-    def islands(places: np.ndarray) -> int:
-        far = np.linalg.norm(places[:, None] - places[None], axis=-1)
-        return sum(far[picture == n][:, picture != n].min() > 0.02 * np.ptp(places, axis=0).max() for n in range(20))
-
-    together, apart = umap(X, 15, picture), umap(X, 15, np.arange(240))
-    assert islands(together) == 0 < islands(apart)
-    assert np.array_equal(together, umap(X, 15, picture))
-    far = np.linalg.norm(together[:, None] - together[None], axis=-1)
-    nearest = np.where(picture[:, None] == picture[None], np.inf, far).argmin(1)
-    assert (label[picture[nearest]] == label[picture]).mean() > 0.8, "classes stay apart"
 
 
 FIRST_UMAP = """

@@ -8,17 +8,13 @@ import torch
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import verdict_of
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import (
     COLUMNS,
     TOWERS,
-    ArenaTable,
     TowerTable,
     arena_steps,
     attacker_of,
     cell_settings,
-    due_jobs,
-    expected_seconds,
     masked,
     standing,
 )
@@ -71,16 +67,6 @@ def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: ToyEngine, ro
             one, other = tower.cells[name, column], again.attacked.verdicts[name]
             assert one.label == other.label
             np.testing.assert_allclose(one.probability, other.probability, atol=1e-5)
-
-
-@pytest.mark.parametrize("seconds", [0.5, 99.0])
-def test_cheap_attacks_come_first_as_the_defences_say(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setitem(DEFENCES, "csr", replace(DEFENCES["csr"], attack_seconds=seconds))
-    run = motorcycle(ToyEngine())
-    said = [at.sentence for at in arena_steps([ToyEngine()], run, ["clip", "csr", "rita"])]
-    order = list(dict.fromkeys(sentence for sentence in said if "knows" in sentence))
-    known = [sentence.rpartition(" knows ")[2] for sentence in order]
-    assert [known.index("CLIP"), known.index("CSR"), known.index("RITA")] == ([1, 0, 3] if seconds < 1 else [0, 3, 2])
 
 
 def test_an_attack_is_made_once_for_all_its_cells_and_known_cells_not_again(engine: ToyEngine) -> None:
@@ -147,23 +133,3 @@ def test_only_the_cells_that_are_asked_are_measured_and_rows_that_are_there_stay
     assert set(table.towers["embedded"].cells) == {("mta", "pgd"), ("clip", "none"), ("clip", "pgd")}
     assert {cell for at in steps for cell in at.cells} == {("embedded", "clip", c) for c in ("none", "pgd")}
     assert not steps[-1].cells
-
-
-def test_what_is_missing_costs_what_the_runs_own_attack_says(engine: ToyEngine) -> None:
-    run = motorcycle(engine)
-    run = replace(run, settings=RECOMMENDED, attack=replace(run.attack, seconds=0.04 * RECOMMENDED.steps))
-    jobs = due_jobs(["embedded"], ["clip", "rita"], ["adaptive"], None)
-    assert {job: len(cells) for job, cells in jobs.items()} == {
-        ("adaptive", n, "embedded"): 1 for n in ("clip", "rita")
-    }
-    assert expected_seconds(jobs, run) == pytest.approx(2 + 15), "the machine of docs/performance.md"
-    slow = replace(run, attack=replace(run.attack, seconds=3 * run.attack.seconds))
-    assert expected_seconds(jobs, slow) == pytest.approx(3 * 17)
-    waited = replace(run, attack=replace(run.attack, seconds=1e6))
-    assert expected_seconds(jobs, waited) == pytest.approx(8 * 17), "one attack that waited"
-    half = replace(run, settings=RECOMMENDED.replace(**{"adaptive.steps": getattr(RECOMMENDED, "adaptive.steps") // 2}))
-    assert expected_seconds(jobs, half) == pytest.approx(17 / 2)
-    assert expected_seconds(due_jobs([TOWERS[1]], ["clip"], ["autoattack"], None), run) == pytest.approx(180)
-    known = ArenaTable(run, ("clip",), {"embedded": tower(run, {("clip", "adaptive"): RIGHT})})
-    assert set(due_jobs(["embedded"], ["clip", "rita"], ["adaptive"], known)) == {("adaptive", "rita", "embedded")}
-    assert expected_seconds([], run) == 0

@@ -73,23 +73,12 @@ def with_directory_field(data: bytes, offset: int, code: str, value: int) -> byt
     return bytes(changed)
 
 
-def damaged(data: bytes) -> bytes:
-    start = data.find(CONTAINER.encode()) + len(CONTAINER)
-    return data[:start] + bytes(99) + data[start + 99 :]
-
-
 @forger
 def with_answer(data: bytes, *said: Any) -> bytes:
     """The zip with another first answer: its class name and probability."""
     stored = record_file.unpack(members(data)[CONTAINER], kinds=(StoredRun,))
     (side, method, *_), *others = stored.answers
     return with_run(answers=((side, method, *said), *others))(data)
-
-
-@forger
-def in_folder(data: bytes, folder: str, *outside: str) -> bytes:
-    """The zip with a folder around its members, apart from those ``outside``."""
-    return make_zip({name if name in outside else folder + name: content for name, content in members(data).items()})
 
 
 def picture(side: int) -> bytes:
@@ -101,49 +90,30 @@ def picture(side: int) -> bytes:
 HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("empty", lambda d: b"", "not a zip"),
     ("cut off", lambda d: d[:-30], "not a zip"),
-    ("something after its end", lambda d: d + b"x", "not a zip"),
-    ("damaged", damaged, "damaged"),
     ("wrong checksum", with_directory_field(16, "<L", 7), "damaged"),
     ("bomb", with_member(CONTAINER, bytes(80 << 20)), "run.zip is larger"),
     ("bomb in the container", with_tree(b" " * (9 << 20)), "run.json is larger"),
     ("a member longer than it says", with_directory_field(24, "<L", 10), "damaged"),
-    ("a member shorter than it says", with_directory_field(24, "<L", 99999999), "larger than any|not as long as"),
     ("many members", lambda d: make_zip({f"figures/f{n}.svg": b"" for n in range(3000)}), "at most 64"),
     ("a member twice", with_duplicate_member, "there twice"),
     ("encrypted", with_directory_field(8, "<H", 1), "encrypted"),
     ("packed by other means", lambda d: make_zip(members(d), zipfile.ZIP_LZMA), "packed in another way"),
     ("of an earlier version", with_member(CONTAINER, None), "made by an earlier version"),
     ("another zip", lambda d: make_zip({"data.pkl": b"\x80\x04."}), "run.zip is missing"),
-    ("a container that is none", with_member(CONTAINER, b"\x80\x04."), "not a zip"),
-    ("no JSON", with_tree(b"{"), "damaged"),
     ("deep JSON", with_tree(b"[" * 200_000), "damaged"),
-    ("no record", with_tree(b"[]"), "not a run of this page"),
     ("another record", with_tree(b'{"record": "Settings", "fields": {}}'), "damaged"),
-    ("a record without its fields", with_tree(b'{"record": "StoredRun", "fields": {}}'), "damaged"),
     ("another format", with_run(format="rita-demo run 9"), "not a run of this page"),
-    ("settings missing", with_run(settings={}), "made by an earlier version"),
-    ("no settings", with_run(settings=None), "settings of a StoredRun has another type"),
     ("an unknown setting", with_setting("colour", "red"), "unknown settings"),
     ("a file of this machine", with_setting("descriptions", "/etc/passwd"), "descriptions is one of none"),
     ("a number too large", with_setting("views", 10**9), "views is a whole number"),
-    ("an unknown attack", with_setting("attack", "carlini"), "attack is one of"),
-    ("no classes", with_run(names="cup"), "names of a StoredRun has another type"),
-    ("one class", with_run(names=("cup",), label=None), "At least 2"),
     ("a class twice", with_run(names=("motorbike", "crab", "cup", "piano", "Cup")), "occurs twice"),
     ("an unknown class", with_run(label=4), "label in this saved run is not one"),
-    ("a class that is no number", with_run(target=(1,)), "target of a StoredRun has another type"),
-    ("a target that is right", with_run(target=0), "the target is the true class"),
     ("an unknown method", with_run(methods=("clip", "magic")), "no method 'magic'"),
-    ("a method that is no name", with_run(methods=(("clip",),)), "methods of a StoredRun has another type"),
-    ("a model that is no name", with_run(backbone=3), "has another type"),
+    ("a class that is no number", with_run(target=(1,)), "target of a StoredRun has another type"),
     ("without the attacked square", with_run(attacked=None), "missing"),
-    ("answers of other methods", with_run(methods=("tpt",)), "answer of every method"),
     ("an answer that is no class", with_answer("house", 0.5), "answer of every method"),
-    ("an answer that is no name", with_answer(("crab",), 0.5), "answers of a StoredRun has another type"),
     ("a share that is no share", with_answer("crab", float("nan")), "answer of every"),
-    ("no answers", with_run(answers=()), "answer of every method"),
     ("a square that is none", with_run(clean=b"GIF89a"), "picture|damaged"),
-    ("a cut-off square", with_run(clean=picture(64)[:50]), "damaged"),
     ("an attacked square of another size", with_run(attacked=picture(64)), "not as large"),
 ]
 
@@ -155,13 +125,6 @@ def test_a_hostile_zip_gives_an_error_message(bundle_bytes: bytes, what: str, fo
         read(data)
 
 
-def test_a_member_that_is_not_needed_is_never_decompressed(bundle_bytes, monkeypatch) -> None:
-    opened, plain = set(), zipfile.ZipFile.open
-    monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
-    read(bundle_bytes)
-    assert opened == {CONTAINER, record_file.TREE, record_file.ARRAYS}
-
-
 def test_bytes_that_are_named_many_times_are_made_once() -> None:
     inside = members(record_file.pack((bytes(8 << 20),)))
     (named,) = json.loads(inside[record_file.TREE])
@@ -169,13 +132,11 @@ def test_bytes_that_are_named_many_times_are_made_once() -> None:
     assert len({id(one) for one in record_file.unpack(data)}) == 1
 
 
-@pytest.mark.parametrize("folder", ["", "rita-run/", "my run (2)/"])
 def test_a_run_that_another_program_packed_again_opens_and_what_it_added_is_never_decompressed(
-    bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch, folder: str
+    bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inside = members(in_folder(folder)(bundle_bytes))
-    more = (".DS_Store", "Thumbs.db", "figures/", "figures/.DS_Store", "")
-    added = dict.fromkeys(filter(None, ["__MACOSX/._clean.png", *(folder + name for name in more)]), b"x")
+    inside = {f"my run (2)/{name}": content for name, content in members(bundle_bytes).items()}
+    added = dict.fromkeys(("__MACOSX/._clean.png", "my run (2)/", "my run (2)/.DS_Store"), b"x")
     opened, plain, packed = set(), zipfile.ZipFile.open, make_zip(inside | added)
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     assert read(packed).names == read(bundle_bytes).names

@@ -31,25 +31,20 @@ def decided(settings: Settings) -> Run:
     return run_picture(ENGINE, second, NAMES, settings, label=0, cache=before)
 
 
-@pytest.mark.parametrize("loss", ["marginal", "transport"])
 @pytest.mark.parametrize(
     "change",
     [
         {"entropy_weight": 0.1},
-        {"transported_mass": 0.8},
         {"cost": "loglik"},
-        {"view_weight": "uniform"},
         {"cache_weight": 2.0},
         {"protocol": "off"},
         {"tuning_steps": 3},
-        {"tuning_rate": 0.05},
-        {"tuning_loss": "none"},
         {"subset_size": 2},
     ],
     ids=str,
 )
-def test_a_what_if_is_a_new_run_with_its_settings(change: dict[str, Any], loss: str) -> None:
-    run = decided(QUICK.replace(tuning_loss=loss))
+def test_a_what_if_is_a_new_run_with_its_settings(change: dict[str, Any]) -> None:
+    run = decided(QUICK)
     wanted = decided(run.settings.replace(**change))
     again = rescore(ENGINE, run, wanted.settings)
     for side in ("clean", "attacked"):
@@ -62,7 +57,7 @@ def test_a_what_if_is_a_new_run_with_its_settings(change: dict[str, Any], loss: 
     assert again.settings == wanted.settings
 
 
-@pytest.mark.parametrize("change", [{"views": 5}, {"prompts": 2}, {"budget": 1}, {"hand_prompt": "a {}"}], ids=str)
+@pytest.mark.parametrize("change", [{"views": 5}, {"budget": 1}], ids=str)
 def test_what_needs_pixels_or_sentences_needs_a_new_run(change: dict[str, Any]) -> None:
     run = decided(QUICK)
     with pytest.raises(SettingError, match="cannot change without a new run"):
@@ -74,49 +69,35 @@ def attacked_run() -> Run:
     return completed_run(ToyEngine(spread=0.2), views=4, steps=1)
 
 
-@pytest.mark.parametrize("method", ["clip", "ensemble", "rita"])
 @pytest.mark.parametrize(
     "case",  # answer before, now, target, true class -> wrong before, target reached, word, sign of it
     [
         (0, 0, None, 0, False, False, "holds", "✓"),
         (0, 1, None, 0, False, False, "fooled", "✗"),
         (1, 0, None, 0, True, False, "was wrong, now right", "~"),
-        (1, 1, None, 0, True, False, "was already wrong", "–"),
-        (1, 2, None, 0, True, False, "was already wrong, now another", "~"),
-        (0, 0, 2, 0, False, False, "holds", "✓"),
         (0, 2, 2, 0, False, True, "fooled", "✗"),
         (0, 1, 2, 0, False, False, "wrong now, but not the target", "≠"),
         (1, 2, 2, 0, True, True, "was already wrong, now the target", "~"),
-        (2, 2, 2, 0, True, True, "was already wrong", "–"),
-        (0, 0, None, None, False, False, "unchanged", "="),
         (0, 1, None, None, False, False, "changed", "≠"),
         (0, 2, 2, None, False, True, "changed to the target", "≠"),
-        (0, 1, 2, None, False, False, "changed", "≠"),
     ],
 )
-def test_what_became_of_an_answer(attacked_run: Run, method: str, case: tuple) -> None:
+def test_what_became_of_an_answer(attacked_run: Run, case: tuple) -> None:
     before, now, target, truth, *expected = case
     sides = {
-        side: replace(one, verdicts=one.verdicts | {method: replace(one.verdicts[method], label=label)})
+        side: replace(one, verdicts=one.verdicts | {"rita": replace(one.verdicts["rita"], label=label)})
         for side, one, label in (("clean", attacked_run.clean, before), ("attacked", attacked_run.attacked, now))
     }
     assert attacked_run.attack is not None
     attack = replace(attacked_run.attack, target=target)
-    found = outcome(replace(attacked_run, **sides, attack=attack, label=0, label_given=truth is not None))[method]
+    found = outcome(replace(attacked_run, **sides, attack=attack, label=0, label_given=truth is not None))["rita"]
     assert (found.before, found.now) == (before, now)
     assert [found.wrong_before, found.reached, found.word, OUTCOME_MARKS[found.word][1]] == expected
     assert found.right is (None if truth is None else now == truth)
 
 
-@pytest.mark.parametrize(("attack", "known"), [("adaptive", "rita"), ("adaptive", "clip"), ("pgd", "")])
+@pytest.mark.parametrize(("attack", "known"), [("adaptive", "clip"), ("pgd", "")])
 def test_the_attacker_knows_the_method_that_the_attack_is_made_against(attacked_run, attack, known) -> None:
     settings = RECOMMENDED.replace(attack=attack, **({"adaptive.against": known} if known else {}))
     found = outcome(replace(attacked_run, settings=settings))
     assert [name for name, one in found.items() if one.known] == ([known] if known else [])
-
-
-def test_without_an_attack_both_answers_are_the_same() -> None:
-    run = completed_run(ToyEngine(), attack="none", views=4)
-    for name, found in outcome(run).items():
-        assert found.before == found.now == int(np.argmax(run.clean.verdicts[name].probability))
-        assert not any((found.reached, found.known))

@@ -1,29 +1,24 @@
 """A run of one picture, on the embedded model and a real photograph."""
 
-import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 
 from rita_demo import __version__
-from rita_demo.cli.text_tables import run_table
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import arrays_file, to_arrays, to_json, used_settings
 from rita_demo.pipeline.rerun import rescore
-from rita_demo.pipeline.run import defend, run_picture, run_picture_steps, second_best
+from rita_demo.pipeline.run import defend, run_picture, run_picture_steps
 from rita_demo.process.generators import run_to_end
-from rita_demo.records import Picture, Run, SamePrompt
+from rita_demo.records import Picture, Run
 from rita_demo.records.errors import SettingError
-from rita_demo.records.masking_signs import QUESTIONS
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.documented import documented, example
 from tests.oracles.transport import cost_matrix, solve
@@ -100,11 +95,6 @@ def test_every_key_of_the_json_is_documented(example_run: Run) -> None:
     assert exported["version"] == __version__
     assert exported["temperature"] == pytest.approx(float(to_arrays(example_run)["temperature"][0]))
     assert exported["attacked"]["masking"] is None
-    assert example_run.attack is not None
-    clip = example_run.attacked.verdicts["clip"]  # the attack's probabilities are CLIP's on view zero
-    np.testing.assert_allclose(example_run.attack.probability[-1], clip.probability, atol=2e-2)
-    flat = replace(example_run, attack=replace(example_run.attack, gradient=0.0))
-    assert to_json(flat)["attacked"]["masking"] == [QUESTIONS[1]]
 
 
 @pytest.mark.slow
@@ -143,19 +133,10 @@ def test_the_reported_budget_holds_for_the_attacked_picture(engine: Engine, coff
     assert run.attack.linf <= settings.budget + said
 
 
-@pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
+@pytest.mark.parametrize(("label", "target"), [(6, None), (0, 9), (0, 0)])
 def test_a_class_outside_the_vocabulary_is_an_error(engine, coffee, label, target) -> None:
     with pytest.raises(SettingError):
         run_picture(engine, coffee, NAMES, QUICK, label=label, target=target)
-
-
-def test_the_second_best_class_is_the_next_that_clip_finds_beside_the_true_one(engine: Engine, coffee: Picture) -> None:
-    names = ("cup", "crab", "chair")
-    prompts = engine.encode_classes(names, RECOMMENDED)
-    found = engine.answers(engine.encode_views(coffee, RECOMMENDED), prompts, RECOMMENDED, ("clip",))["clip"]
-    first, second, third = np.argsort(-found.probability)
-    for label, wanted in ((None, second), (first, second), (second, third), (third, second)):
-        assert second_best(engine, coffee, names, RECOMMENDED, label) == wanted
 
 
 @pytest.mark.slow
@@ -175,11 +156,6 @@ def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
         assert np.isclose(said["rita_memory"].margin, second - best, atol=1e-6)
         untuned, _ = engine.decide(side.encoded_views, run.class_prompts, None, QUICK.replace(tuning_steps=0))
         assert np.isclose(said["rita_untuned"].margin, untuned.verdict.margin)
-    changed = rescore(engine, run, QUICK.replace(protocol="off", entropy_weight=0.1))
-    assert "rita_memory" not in changed.clean.verdicts  # there is no memory any more
-    best, second = np.sort(changed.attacked.trace.prompt_transport.distance)[:2]
-    assert np.isclose(changed.attacked.verdicts["rita"].margin, second - best, atol=1e-6)
-    assert not np.isclose(second - best, run.attacked.verdicts["rita"].margin)
 
 
 def test_descriptions_are_prompts_and_padding_moves_nothing(engine: Engine, coffee: Picture, tmp_path: Path) -> None:
@@ -218,32 +194,8 @@ def test_features_of_another_model_are_refused(tiny_model_dir: Path, tmp_path: P
     assert rescore(first, run, run.settings.replace(cache_weight=1.0)).settings.cache_weight == 1.0
     for ask in (
         lambda: rescore(other, run, run.settings.replace(cache_weight=1.0)),
-        lambda: rescore(other, run, run.settings.replace(tuning_steps=2)),
         lambda: defend(other, run.clean.picture, run.class_prompts, run.cache_before, run.settings),
         lambda: other.answers(run.clean.encoded_views, run.class_prompts, run.settings),
     ):
         with pytest.raises(SettingError, match="Another model was chosen"):
             ask()
-
-
-@pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3)])
-def test_what_is_printed_says_where_there_are_no_descriptions(engine, coffee, settings, tmp_path) -> None:
-    """Every place that prints a setting prints what was done, whatever was asked for."""
-    for names, used in ((("cup", "crab"), settings.descriptions), (("cup", "piano"), "none")):
-        run = run_picture(engine, coffee, names, settings.replace(attack="none"), label=0)
-        per_class = run.settings.prompts + {"none": 0, "built_in_mean": 1}.get(used, 8)
-        assert run.class_prompts.features.shape[1] == per_class
-        exported, said = to_json(run), run_table(run, "x")
-        assert exported["settings"]["descriptions"] == used
-        note = f"descriptions={settings.descriptions} was asked for, but there are no class descriptions"
-        assert [note in text for text in (" ".join(exported["notes"]), said)] == [used == "none"] * 2
-        paper = "The paper's own are not part of this program." in said
-        assert paper == (used == "none" and settings.descriptions == "built_in")
-        (tmp_path / "arrays").write_bytes(arrays_file(run))
-        with safe_open(tmp_path / "arrays", "np") as file:
-            assert json.loads(file.metadata()["settings"])["descriptions"] == used
-    plain = run_picture(engine, coffee, ("cup", "piano"), settings.replace(attack="none", descriptions="none"), label=0)
-    assert to_json(plain)["notes"] == []
-    cut = SamePrompt(("a", "b"), 77)
-    noted = replace(plain, class_prompts=replace(plain.class_prompts, same_prompts=(cut,)))
-    assert to_json(noted)["notes"] == [cut.sentence]

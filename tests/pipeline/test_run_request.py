@@ -56,16 +56,10 @@ def test_command_line_form_link_and_python_ask_for_the_same_run(monkeypatch: pyt
     ("words", "sentence"),
     [
         ({"classes": None}, "Either classes or a vocabulary"),
-        ({"vocabulary": "dtd"}, "Either classes or a vocabulary"),
-        ({"classes": 7}, "classes is a list of names"),
         ({"label": "house"}, "no class 'house'"),
-        ({"target": 3}, "The target is a class name, or a whole number from 0 to 2"),
         ({"attack": "none"}, "A target needs an attack"),
-        ({"attack": "adaptive:house"}, "house"),
         ({"budget": 999}, "budget is a whole number"),
         ({"methods": ["magic"]}, "no method 'magic'"),
-        ({"methods": 7}, "methods is a list of names"),
-        ({"start": "best"}, "The preset is one of"),
         ({"changes": {"vews": 9}}, "no setting 'vews'"),
     ],
 )

@@ -2,8 +2,6 @@
 
 import io
 from collections.abc import Iterable
-from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +10,20 @@ import pandas
 import pytest
 
 from rita_demo import Engine, stored_views
-from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.evaluation.pictures import find_picture
 from rita_demo.pipeline import example
 from rita_demo.pipeline.arena import columns
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.arena.table import table_html
-from rita_demo.ui.figures import feature_cloud, wall, won_pictures
+from rita_demo.ui.figures import wall
 from rita_demo.ui.figures.tab import FiguresTab
-from rita_demo.ui.memory import answers, panels
+from rita_demo.ui.memory import panels
 from rita_demo.ui.memory.tab import MemoryTab
-from rita_demo.ui.session.session import STORY, Session
-from rita_demo.ui.widgets import wording
+from rita_demo.ui.session.session import Session
 from tests.ui.conftest import build_tabs, chosen, form_shown, saved_file
-from tests.ui.memory_client import Event
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
 
@@ -74,11 +68,6 @@ def others_and_in_use(session: Session) -> tuple[int, int]:
     return len(session.memories.histories) - 1, session.memories.in_use
 
 
-def square_of(file: str, run: Any) -> np.ndarray:
-    side = run.clean.picture.pixels.shape[0]
-    return open_picture(find_picture("textures", file, None), square="model", side=side).pixels
-
-
 # --- Memory
 def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a_shelf(memory: Any) -> None:
     tab, name, session = memory
@@ -88,40 +77,15 @@ def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a
     text = f"After 40 pictures RITA has {right} right, with its memory or without: no answer changed."
     assert panels.headline(session) == text
     assert panels.film(shown).count("<img") == 40, "textures come with the program"
-    assert "Stored example." in panels.conditions(shown)
-    assert panels.shelf(session, tab.folders).count("<img") == len(session.shown_history.current.held)
-    assert session.selected_item is not None
-    assert "<dt>it replaced</dt><dd>one of picture" in panels.stored_view(session, tab.folders)
     assert panels.remove_button(session)["visible"] is False
     with pytest.raises(DemoError, match="nothing is removed from it"):
         tab.on_remove(name)
-    chosen(tab, name, moment=3)
-    assert "Picture 3 of 40" in panels.happened(session)
     for one in evaluation_page.shipped_streams()[1:]:
         tab.pick_memory(name, one.name)
         shown = panels.shown_stream(session, tab.folders)
-        assert "class names" in answers.who_is_right(shown)
-        assert panels.film(shown).count("<img") == 0, "no photograph comes with it"
         missing = panels.shelf(session, tab.folders)
         assert missing.count("<img") == 0
-        for _, _, row in session.shown_history.held():
-            assert f">{session.shown_history.names[session.shown_history.label[row]]}</i>" in missing
         assert missing.count("RITA_DATA") == 1, "one line on how to get them"
-
-
-def test_a_memory_of_the_pictures_names_speaks_of_it_and_another_offers_that(memory: Any) -> None:
-    tab, name, session = memory
-    engine, stored = tab.context.models.default, evaluation_page.shipped_streams()
-    offered = next(one for one in stored if one.names == session.run.class_prompts.names)
-    effect = panels.effect(session, engine, stored)
-    assert "Your picture has other class names" in effect
-    assert f'data-name="{offered.name}"' in effect
-    tab.pick_offered(name, Event({"name": offered.name}))
-    assert session.stream.recording.name == offered.name
-    assert "On your picture: nothing" in panels.effect(session, engine, stored)
-    for forged in ({}, {"name": 7}, {"name": "../x"}):
-        with pytest.raises(DemoError):
-            tab.pick_offered(name, Event(forged))
 
 
 def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(memory: Any) -> None:
@@ -153,11 +117,8 @@ def test_the_table_of_the_memory_is_that_of_stored_views(memory: Any) -> None:
 
 def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: Any, monkeypatch: Any) -> None:
     tab, name, session = memory
-    stream, engine, key = (
-        evaluation_page.shipped_streams()[0],
-        tab.context.models.default,
-        session.run.clean.picture.key,
-    )
+    stream, engine = evaluation_page.shipped_streams()[0], tab.context.models.default
+    key = session.run.clean.picture.key
     last(tab.decide_own(name))
     run = session.run
     assert (run.clean.picture.key, run.class_prompts.names) == (key, stream.names)
@@ -165,7 +126,6 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: A
     assert run.cache_before.count.tolist() == held.count.tolist()
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.stream.recording.name == stream.name, "it stays on screen, and speaks of the picture now"
-    assert "On your picture" in panels.effect(session, engine, (stream,))
     assert others_and_in_use(session) == (1, 1), "the memory of before is kept"
     assert form_shown(tab, session)[tab.opener.fill_form.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(engine, "weights_key", lambda: "others")
@@ -175,165 +135,17 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: A
     assert session.memories is before, "a press that fails changes nothing"
 
 
-def test_a_stored_views_picture_becomes_the_storys_and_the_memory_says_whose_it_is(memory: Any) -> None:
-    tab, name, session = memory
-    textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
-    born = int(session.shown_history.born[session.selected_item])
-    row = textures.rows()[born]
-    updates = last(tab.open_picture(name))
-    run, shown = session.run, form_shown(tab, session)
-    assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
-    assert np.array_equal(run.clean.picture.pixels, square_of(row["picture"], run))
-    truth = shown[tab.opener.fill_form.__self__.form.fields["truth"]]["value"]
-    assert truth == row["label"] == run.class_prompts.names[run.label]
-    assert session.attack_defend.settings["view_seed"] == row["picture_seed"] == run.settings.view_seed
-    assert others_and_in_use(session) == (1, 1), "the memory of before is kept"
-    assert session.history.origin == f"a stream ({textures.title})"
-    assert len(session.history.moments) == born + 2
-
-    tab.pick_memory(name, "1")
-    k, slot, n = next(at for at in session.history.held() if session.history.born[at[2]] < born)
-    session.select(item=(k, slot), moment=None)
-    stored, truth = textures.rows()[session.history.born[n]], session.history.truth[n]
-    before, asked = session.history, session.run.settings
-    last(tab.open_picture(name))
-    assert np.array_equal(session.run.clean.picture.pixels, square_of(stored["picture"], session.run))
-    assert session.run.class_prompts.names[session.run.label] == truth
-    assert session.run.settings == (asked if stored["attack"] != "none" else asked.replace(attack="none"))
-    assert session.history.moments[: len(before.moments)] == before.moments, "decided from the memory on screen"
-
-
-def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_opens_again(memory: Any) -> None:
-    tab, name, session = memory
-    tab.pick_memory(name, "0")
-    k, slot, row = session.history.held()[0]
-    assert session.selection.item == (k, slot), "one is chosen"
-    shown = session.run
-    assert session.history.picture[row].startswith("The example")
-    last(tab.open_picture(name))
-    assert session.run is not shown
-    assert session.run.clean.picture.key == shown.clean.picture.key, "it is the picture on screen"
-    moments = tuple(replace(moment, picture_key="mine") for moment in session.history.moments)
-    called = ("A picture of mine, attacked",) * len(session.history.label)
-    session.history = replace(session.history, picture=called, moments=moments)
-    session.select(item=session.history.held()[0][:2], moment=None)
-    before = session.history, session.run
-    with pytest.raises(DemoError, match="The picture “A picture of mine” is not kept"):
-        last(tab.open_picture(name))
-    assert (session.history, session.run) == before
-
-
-def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(memory: Any) -> None:
-    tab, name, session = memory
-    stored, own = evaluation_page.shipped_streams(), session.history
-
-    def menu() -> tuple[list[tuple[str, str]], str]:
-        drawn = panels.menu(session)
-        return drawn["choices"], drawn["value"]
-
-    choices, value = menu()
-    assert choices[0] == (f"My memory: {wording.view_count(len(own.current.held))}", "0")
-    assert [one for _, one in choices[1:]] == [one.name for one in stored]
-    assert all(text.endswith(", stored") for text, _ in choices[1:])
-    assert value == stored[0].name, "until another is chosen"
-    for one in (*stored, stored[0]):
-        updates = tab.pick_memory(name, one.name)
-        assert menu()[1] == one.name == session.stream.recording.name
-        assert {tab.accuracy, tab.shelf} <= updates.keys(), "its memory and its accuracy together"
-        assert session.history is own, "shown, not used"
-        tab.context.panels.open(session, "memory")
-        assert menu()[1] == one.name, "it stays when the room is opened again"
-    tab.pick_memory(name, stored[1].name)
-    last(tab.decide_own(name))
-    theirs = session.history
-    assert menu()[0][1][0].startswith(f"From a stream ({stored[1].title}), ")
-    for place, history in (("0", own), ("1", theirs), ("0", own)):
-        tab.pick_memory(name, place)
-        assert (session.history, menu()[1]) == (history, place)
-    tab.context.panels.open(session, "memory")
-    assert session.stream.recording is None, "chosen once, their own stays"
-    for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
-        with pytest.raises(DemoError, match=r"no stored|No memory is chosen"):
-            tab.pick_memory(name, bad)
-    _, other = visitor(tab, "memory")
-    assert len(panels.menu(other)["choices"]) == 1 + len(stored), "nobody sees another's"
-
-
-def test_a_picture_of_a_stream_opens_with_its_form_and_leaves_one_memory_unless_something_was_added(
-    memory: Any,
-) -> None:
-    tab, name, session = memory
-    own, stream, fields = session.history, session.stream.recording, tab.opener.fill_form.__self__.form.fields
-    session.attack_defend.sample = "motorcycle"
-    for t in (5, 2):
-        chosen(tab, name, picture=t)
-        last(tab.open_inside(name))
-        assert others_and_in_use(session) == (1, 1)
-        assert session.memories.histories[0] is own
-        assert session.selected_moment == t, "the stream is as it was left"
-    shown, row, asked, run = form_shown(tab, session), stream.rows()[1], session.attack_defend, session.run
-    assert asked.sample is None
-    assert open_picture(asked.source).key == run.clean.picture.key
-    assert shown[fields["truth"]]["value"] == row["label"]
-    assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
-    assert asked.settings["view_seed"] == row["picture_seed"]
-    session.history = changed = session.history.emptied()
-    last(tab.open_inside(name))
-    assert others_and_in_use(session) == (2, 2), "what the visitor did with it is kept"
-    assert session.memories.histories[1] is changed
-
-
 # --- Figures and Arena
 def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(figures: Any) -> None:
     tab, name, session = figures
-    titles = [session.figures.placed_cloud.cloud.title]
-    for dataset in ("dtd", "caltech101"):
-        tab.pick_pictures(name, f"example:{dataset}")
-        titles.append(session.figures.placed_cloud.cloud.title)
-        assert feature_cloud.projection_shown(session) == "UMAP"
-        caption = wall.caption(session)
-        assert "Stored example: 36 " in caption
-        assert "PGD 4/255" in caption
-        assert "the attacker does not know the crops" in caption
-        chosen(tab, name, figure=1)
-        assert "closer in 100 % of 6 classes" in wall.details(session, tab.folders)
-    pictures = ["36 drawn textures", "36 pictures of dtd (test)", "36 pictures of caltech101 (test)"]
-    assert [title.split(",")[0] for title in titles] == pictures
+    assert session.figures.placed_cloud.cloud.title.startswith("36 drawn textures")
+    tab.pick_pictures(name, "example:dtd")
+    assert session.figures.placed_cloud.cloud.title.startswith("36 pictures of dtd (test)")
+    assert "Stored example: 36 " in wall.caption(session)
     with pytest.raises(DemoError, match="no stored example"):
         tab.pick_pictures(name, "example:../x")
     last(tab.jobs.collect(name, "dataset:textures", 1, "pgd", 4, 8, ["banded", "marbled"]))
     assert "Stored example" not in wall.caption(session)
-    assert tab._shown(session)["value"] == "collected"
-
-
-def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(figures: Any) -> None:
-    tab, name, session = figures
-    first = session.figures.compared
-    assert first.found.titles[0].startswith("RITA (PGD 4/255 on 50 %, memory kept")
-    assert len(first.found.won) == len(first.images) > 0
-    assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures come with the program"
-    shown = won_pictures.won_html(session)
-    assert all(escape(text) in shown for text in (first.found.sentence, *first.found.won["picture"]))
-    choices = [value for _, value in won_pictures.menu_choices(evaluation_page.known_measurements(tab.folders))]
-    assert len(set(choices)) == len(choices) >= 12
-    updates = tab.pick_compared(name, first.second, first.first)
-    assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
-    assert session.figures.compared.found.paired.gained == first.found.paired.lost
-    tab.pick_compared(name, first.first, first.second)
-    saved = tab.save_won(name)
-    assert "Saved won.csv:" in saved[tab.context.status]
-    assert len(saved_file(saved[tab.parts["won_table"]]).splitlines()) == 1 + len(first.found.won)
-    for forged in ("../x", "/dtd/0", 7):
-        with pytest.raises(DemoError, match="no such measurement"):
-            tab.pick_compared(name, forged, first.second)
-        tab.pick_compared(name, first.first, forged)
-        assert session.figures.compared.second == first.second, "CLIP beside it, in the place of what is not there"
-    other = next(value for value in choices if value.startswith("/dtd/"))
-    menu = tab.pick_compared(name, other, first.second)[tab.parts["second"]]
-    assert session.figures.compared.found.titles[1].startswith("CLIP ("), "a run on the same pictures takes its place"
-    assert menu["value"] == session.figures.compared.second
-    assert "choices" not in menu, "a press that is on its way may name what the menu offered before"
-    assert tab.pick_compared(name, None, first.second) == {}
 
 
 def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(tabs: Any, example_run: Any) -> None:
