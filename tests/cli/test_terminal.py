@@ -132,7 +132,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(fault: str, reason: st
         writer = os.open("/dev/full", os.O_WRONLY)
     commands = [PRINTS % lines], *([[PRINTS % 0, "--help"]] if fault == "full" else [])
     for words in commands:
-        command = [sys.executable, "-c", *words]
-        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+        command, variables = [sys.executable, "-c", *words], os.environ | {"PYTHONUNBUFFERED": ""}
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=variables)
         assert (done.returncode, done.stderr) == (1, f"The output could not be written: {reason}.\n")
     os.close(writer)

@@ -1,5 +1,6 @@
 """Mixed traffic, resuming, and the trajectory and the remembered views of a stream against a slow second reading of its files."""
 
+import json
 import math
 from collections import Counter, deque
 from contextlib import closing
@@ -19,7 +20,7 @@ from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, find_picture
 from rita_demo.evaluation.report.cells import cells as table_of
 from rita_demo.evaluation.request import Request, Traffic, points
-from rita_demo.evaluation.rows import FILE
+from rita_demo.evaluation.rows import FILE, Rows
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import (
@@ -34,7 +35,10 @@ from rita_demo.evaluation.stream_trajectory import (
 from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory
+from rita_demo.settings import RECOMMENDED
 from tests.evaluation.conftest import cells
+from tests.evaluation.test_rows import FACTS, key
+from tests.evaluation.test_rows import row as row_of
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +168,39 @@ def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(stream
                 assert math.isnan(part.accuracy) == (part.n == 0)
 
 
-def test_the_memory_and_who_left_for_whom_equal_a_replay(stream_run: StreamRun) -> None:
-    one = stream_run
+@pytest.fixture(scope="module")
+def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> StreamRun:
+    """A stream whose cache fills up with views of which about half are correct; CLIP has fewer rows."""
+    root, rng = tmp_path_factory.mktemp("invented"), np.random.default_rng(0)
+    names, slots, width = ["cat", "dog", "cup", "crab"], 3, 8
+    filled, rows = [0] * 4, []
+    for t in range(40):
+        label, entered, features = int(rng.integers(4)), [], []
+        for _ in range(int(rng.integers(3))):
+            k = label if rng.random() < 0.5 else int(rng.integers(4))
+            slot = filled[k] if filled[k] < slots else int(rng.integers(slots))
+            filled[k] = max(filled[k], slot + 1)
+            entered.append([k, slot, int(rng.integers(64)), float(rng.random())])
+            feature = rng.normal(size=width)
+            features.append(feature / np.linalg.norm(feature))
+        row = {"picture": f"p{t}", "label": names[label], "answer": names[int(rng.integers(4))], "entered": entered}
+        row |= {"attacked": bool(t % 3), "seconds_attack": 0.5, "seconds_views": 0.25, "seconds_method": 0.125}
+        rows.append(row_of(0, t) | row | {"entered_features": np.array(features, "<f4").tobytes()})
+    columns = {"dataset": "pets", "split": "test", "backbone": "x", "attack": "pgd", "attacked_share": 66, "budget": 4}
+    columns |= {"steps": 1, "class_names": json.dumps(names), "weights": "w", "seed": 0}
+    facts = FACTS | {"requested": RECOMMENDED.replace(slots=slots).as_dict(), "pictures": 60, "width": width}
+    with Rows(root / "run") as stored:
+        for method, protocol, written in (("clip", "off", rows[5:30][::-1]), ("rita", "stream", rows)):
+            number = stored.measurement(key(**columns, method=method, protocol=protocol), facts)
+            for row in written:
+                stored.write([row | {"measurement": number}])
+    (found,) = stream_runs(root)
+    return found
+
+
+@pytest.mark.parametrize("which", ["stream_run", "synthetic_run"])
+def test_the_memory_and_who_left_for_whom_equal_a_replay(which: str, request: pytest.FixtureRequest) -> None:
+    one = request.getfixturevalue(which)
     course, rows = trajectory_of(one), one.rows()
     for t in range(len(rows) + 1):
         (places, exits), held = replay(one, t), classes_after(course, t)
@@ -194,8 +229,9 @@ def test_the_memory_and_who_left_for_whom_equal_a_replay(stream_run: StreamRun) 
         gone = [(views[v.replaced], v) for v in views if v.replaced is not None]
         assert [((old.picture, old.view), (new.picture, new.view), new.gain) for old, new in gone] == exits
         assert all((old.replaced_by, old.left) == (new.id, new.picture) for old, new in gone)
-    assert 0 < course.purity[-1] < 1
-    assert exits
+    if which == "synthetic_run":
+        assert 0.3 < course.purity[-1] < 0.9
+        assert exits
 
 
 def test_terminal_runs_are_found_and_a_damaged_run_hides_no_other(command_line, tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_pictures_that_own_code_failed_at_are_counted_apart() -> None:
 #: How an attack is made, and what its column says of it.
 MADE = (
     (("adaptive", "adaptive.restarts=1"), "adaptive 4/255, 2 steps, adaptive.restarts=1"),
+    (("adaptive", "attack_views=2"), "adaptive 4/255, 2 steps, attack_views=2"),
     (("eot", "attack_views=2"), "eot 4/255, 2 steps, attack_views=2"),
     (("pgd", "attack_seed=3"), "pgd 4/255, 2 steps, attack_seed=3"),
 )
