@@ -1,15 +1,12 @@
 """The arena over a dataset: one ``evaluate`` with every attacker, and what the page reads of it."""
 
-from dataclasses import replace
-
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.data import shipped_results
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells
+from rita_demo.evaluation.page import DataFolders, arena_cells
 from rita_demo.records.errors import DataError
-from rita_demo.ui.arena.numbers import NOTHING_MEASURED, numbers_html
+from rita_demo.ui.arena.numbers import numbers_html
 
 METHODS, ATTACKS = ("clip", "ensemble"), ("none", "pgd", "adaptive:ensemble", "adaptive")
 
@@ -34,28 +31,3 @@ def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(tmp_p
     assert {cell.method for cell in other} == {"clip"}, "Ensemble with 8 views is not under the recommended settings"
     with pytest.raises(DataError, match="no run"):
         arena_cells(DataFolders(tmp_path, tmp_path), "../one")
-
-
-def test_cells_under_the_present_form_of_an_attack_are_shown_before_those_of_an_earlier_one() -> None:
-    cells = shipped_results.read(shipped_results.ARENA)
-    old = next(cell for cell in cells if (cell.method, cell.attack) == ("rita", "adaptive"))
-    assert old.by_earlier_attack
-    assert f"<b>{old.accuracy:.0f}</b>‡" in numbers_html([old])
-    assert "‡ Measured with an earlier form of the attack" in numbers_html([old])
-    new = replace(old, accuracy=1.0, low=0.5, high=2.0, n=20, version="0.1.0")
-    for both in ([old, new], [new, old]):
-        html = numbers_html(both)
-        assert "<b>1</b> (0–2)<small>n = 20</small>" in html
-        assert f"<b>{old.accuracy:.0f}</b>‡" not in html
-
-
-def test_the_shipped_rows_are_of_both_towers_and_their_number_of_pictures_is_stated() -> None:
-    cells = arena_cells(DataFolders(), SHIPPED)
-    assert cells == shipped_results.read(shipped_results.ARENA)
-    assert {cell.backbone for cell in cells} == {"embedded", "embedded-robust"}
-    assert all(cell.n >= 50 for cell in cells if cell.attack != "adaptive")
-    html = numbers_html(cells)
-    assert html.count("<table") == 4, "two datasets, two towers"
-    one = min((cell for cell in cells if not cell.by_earlier_attack), key=lambda cell: cell.n)
-    assert f"<b>{one.accuracy:.0f}</b> ({one.low:.0f}–{one.high:.0f})<small>n = {one.n}</small>" in html
-    assert numbers_html(()) == NOTHING_MEASURED

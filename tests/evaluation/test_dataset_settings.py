@@ -1,24 +1,24 @@
-"""The preset ``paper`` per dataset and tower, unless a setting is given explicitly."""
+"""The preset ``paper`` per dataset and tower, and the prompt templates of datasets: what depends on them."""
 
-import shutil
-from pathlib import Path
-
+import numpy as np
 import pytest
+import torch
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
-from rita_demo.cli.explain import run_request_of
-from rita_demo.data.pictures import png_bytes
+from rita_demo.data.datasets import DATASETS
+from rita_demo.data.pictures import open_picture
+from rita_demo.data.vocabularies import VOCABULARIES, prompt_template, resolve_hand_prompt, vocabulary
+from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
-from rita_demo.evaluation.report.cells import load_runs
 from rita_demo.evaluation.request import Request
-from rita_demo.settings import PAPER
+from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Picture
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, PAPER, RECOMMENDED, Settings
+from rita_demo.vlm.prompts import DEFAULT_START, sentence
 from tests.data.test_datasets import CONTRACT
-from tests.evaluation.conftest import headers
-from tests.evaluation.frames import overview
-from tests.textures import texture
 
-LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是鲜艳的"
 IMAGENET = ("imagenet", "imagenet_a", "imagenet_v2", "imagenet_r", "imagenet_sketch")
 
 
@@ -71,71 +71,58 @@ def test_explicit_settings_override_the_preset() -> None:
     assert dataset_defaults(parse_request(), "imagenet") == {}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("--vocabulary imagenet", (64, 20.0)),
-        ("--vocabulary imagenet --set subset_size=16", (16, 20.0)),
-        ("--vocabulary dtd", (64, 50.0)),
-        ("--classes a,b", (PAPER.subset_size, PAPER.ctpt_weight)),
-    ],
-)
-def test_explain_has_the_values_of_the_chosen_vocabulary(words: str, expected: tuple[int, float]) -> None:
-    line = f"explain x.png --preset paper {words}"
-    settings = run_request_of(cli.build_parser().parse_args(line.split())).settings
-    assert (settings.subset_size, settings.ctpt_weight) == expected
+PETS = "a photo of a {}, a type of pet."
+#: CoOp's zero-shot templates; the generated textures have DTD's class names and so its template.
+OFFICIAL = dict.fromkeys(CONTRACT, "a photo of a {}.") | {
+    "dtd": "{} texture.",
+    "textures": "{} texture.",
+    "pets": PETS,
+    "flowers102": "a photo of a {}, a type of flower.",
+    "aircraft": "a photo of a {}, a type of aircraft.",
+    "eurosat": "a centered satellite photo of {}.",
+    "ucf101": "a photo of a person doing {}.",
+    "food101": "a photo of {}, a type of food.",
+}
+NAMES = ("cat", "dog", "cup", "brick")
 
 
-def test_class_folders_that_are_cut_to_one_prompt_or_called_by_numbers_are_named(
-    command_line, tmp_path, capsys
-) -> None:
-    def said(out: str, *folders: str):
-        for name in folders:
-            (tmp_path / out / "mine" / name).mkdir(parents=True)
-            (tmp_path / out / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
-        if out == "named":
-            (tmp_path / "named/mine/classnames.txt").write_text("1 rose\n2 cup\n")
-        more = ["--data-root", str(tmp_path / out), "--dataset", "mine", "--split", "all", "--methods", "clip"]
-        assert cli.main(command_line(tmp_path / out / "runs", *more, "--attack", "none", "--protocols", "off")) == 0
-        return capsys.readouterr()
-
-    cut = said("cut", "dotted", LONG + "红", LONG + "蓝").err
-    assert cut.count("mine: The names “") == 1
-    assert "are cut at 77 tokens, and their prompts are the same" in cut
-    assert "are cut at" not in said("apart", "dotted", "red", LONG + "蓝").err
-    assert said("numbers", "1", "2").err.count("mine: 2 class folders have a number and no name: 1, 2.") == 1
-    named = said("named", "1", "2")
-    assert named.out.count("mine: The class names are those of mine/classnames.txt.") == 1
-    assert "no name" not in named.err
-    assert [header.names for header in headers(tmp_path / "named/runs")] == [("rose", "cup")]
-    assert set(load_runs(tmp_path / "named/runs")["label"]) == {"rose", "cup"}
+def test_every_dataset_has_the_official_template() -> None:
+    assert {name: DATASETS[name].template for name in OFFICIAL} == OFFICIAL
+    assert sentence(DEFAULT_START, "{}") == DEFAULT_PROMPT_TEMPLATE
 
 
-def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:
-    folder, out = tmp_path / "imagenet-adversarial", tmp_path / "runs"
-    for label, name in enumerate(("cat", "dog")):
-        (folder / f"imagenet-a/n{label}").mkdir(parents=True)
-        source = data_root / "caltech-101/101_ObjectCategories" / name / "0.png"
-        shutil.copy(source, folder / f"imagenet-a/n{label}/0.png")
-    (folder / "classnames.txt").write_text("n0 cat\nn1 dog\n")
-    more = ["--data-root", str(tmp_path), "--dataset", "imagenet_a", "--split", "test"]
-    more += ["--methods", "ctpt", "--attack", "none", "--preset", "paper"]
-    for changes, weights in (((), {20.0}), (("--set", "ctpt_weight=50"), {20.0, 50.0})):
-        assert cli.main(command_line(out, *more, *changes)) == 0
-        asked = [header.facts["requested"] for header in headers(out)]
-        assert ({one["ctpt_weight"] for one in asked}, {one["subset_size"] for one in asked}) == (weights, {32})
-    sentence = "imagenet_a, as in the paper: ctpt_weight=20.0, subset_size=32 (--set wins)."
-    assert sentence in capsys.readouterr().out
+def test_a_template_comes_from_the_dataset_the_vocabulary_or_the_user() -> None:
+    for name in OFFICIAL.keys() & VOCABULARIES.keys():
+        assert prompt_template("dataset", vocabulary(name).names) == OFFICIAL[name]
+    assert prompt_template("photo", NAMES) == DEFAULT_PROMPT_TEMPLATE
+    assert prompt_template("a {} on a mat.", NAMES) == "a {} on a mat."
+    assert resolve_hand_prompt("dataset", "pets") == PETS
+    assert resolve_hand_prompt("dataset", "cars") == "photo"  # the default template: the same measurement
+    for asked in (prompt_template, resolve_hand_prompt):
+        with pytest.raises(SettingError, match="hand_prompt"):
+            asked("dataset", "mine")
 
 
-@pytest.mark.parametrize(("dataset", "described"), [("caltech101", False), ("dtd", True)])
-def test_headers_and_tables_have_the_descriptions_that_were_used(run_evaluate, tmp_path, dataset, described) -> None:
-    """The tiny Caltech101 has classes ("cat") without any; DTD's all have some."""
-    more = ("--dataset", dataset, "--methods", "rita", "--attack", "none", "--protocols", "off", "--limit", "1")
-    out = run_evaluate(tmp_path / "runs", *more, "--allow-partial")
-    run_evaluate(out, *more, "--allow-partial", "--set", "descriptions=built_in")
-    used = {header.facts["requested"]["descriptions"] for header in headers(out)}
-    assert used == ({"built_in_mean", "built_in"} if described else {"none"})
-    printed = overview(out)
-    assert ("descriptions=built_in" in printed) == described
-    assert ("There are no class descriptions for these classes." in printed) != described
+def test_an_invalid_template_gives_an_error_message() -> None:
+    for text in ("", "a photo", "{} and {}", "{}\n", "x" * 250 + "{}", 3, None):
+        with pytest.raises(SettingError, match=r"hand_prompt is photo or dataset, or a sentence"):
+            RECOMMENDED.replace(hand_prompt=text)
+
+
+def noise(seed: int) -> Picture:
+    pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    return open_picture(pixels, square="model", side=64)
+
+
+def test_the_methods_that_use_it_change_and_the_tuned_ones_do_not(engine: Engine) -> None:
+    picture, methods = noise(0), ("clip", "ensemble", "mta", "tpt", "ctpt", "rtpt", "rita")
+    few = Settings(attack="none", views=6, prompts=2, descriptions="none")
+    one, other = (
+        run_picture(engine, picture, NAMES, few.replace(hand_prompt=asked), methods=methods).clean.verdicts
+        for asked in ("photo", PETS)
+    )
+    moved = {m for m in methods if not np.array_equal(one[m].probability, other[m].probability)}
+    assert moved == {"clip", "ensemble", "mta"}
+    prompts = engine.encode_classes(NAMES, few.replace(hand_prompt=PETS))
+    logits = engine.encode_views(picture, few).features[0] @ prompts.template_features.T / prompts.temperature
+    np.testing.assert_allclose(other["clip"].probability, torch.from_numpy(logits).softmax(-1), atol=1e-5)

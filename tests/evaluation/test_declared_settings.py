@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.defences.registry import DEFENCES
@@ -25,17 +24,6 @@ def answer(inputs):
 OWN = ({own})
 DEFENCE = Defence("mine", "Mine", "Any.", answer, uses={uses}, settings=OWN)
 """
-ATTACK = """
-from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.loop.gradient_loop import fresh_seed
-
-def loop(logits, pixels, request):
-    yield 0, 1
-    return request.params["factor"]
-
-ATTACK = Attack("own_attack", "Mine", "Any.", loop=loop)
-"""
-FACTOR = 'Setting("factor", "float", 1.0, "Factor", "Any.", low=0, high=9),'
 
 
 @pytest.fixture
@@ -79,19 +67,6 @@ def test_a_setting_of_its_own_that_is_added_later_finds_the_rows_of_before(run_e
         assert f"{new} of them new" in capsys.readouterr().out
 
 
-def test_an_attack_reads_its_own_settings_alone(command_line, tmp_path, no_plugins_afterwards, capsys) -> None:
-    (tmp_path / "own.py").write_text(ATTACK)
-    words = ["--methods", "clip", "--attack", f"{tmp_path}/own.py:ATTACK", "--limit", "1"]
-    assert cli.main(command_line(tmp_path / "runs", *words)) == 1
-    assert "The attack 'own_attack' reads the setting factor, which it does not declare." in capsys.readouterr().err
-    for wrong in (lambda settings: settings.slots, lambda settings: settings.views):
-        attack = Attack("mine", "Mine", "Any.", differentiates=wrong)
-        with pytest.raises(SettingError, match=r"^The attack 'mine' reads the setting .*does not declare"):
-            attack.differentiated(RECOMMENDED)
-        with pytest.raises(SettingError, match="does not declare"):
-            Attack("mine", "Mine", "Any.", details=wrong).threat_sentences(RECOMMENDED, "", "")
-
-
 @pytest.mark.parametrize("name", [*DEFENCES])
 def test_every_defence_declares_settings_that_exist(name: str) -> None:
     names = DEFENCES[name].declared_settings(RECOMMENDED)
@@ -104,12 +79,3 @@ def test_every_defence_declares_settings_that_exist(name: str) -> None:
             with pytest.raises(SettingError, match=f"It reads the setting {setting}, which"):
                 getattr(declared, setting)
     assert ATTACKS["pgd"].param_values(RECOMMENDED) == {}
-
-
-def test_replaced_settings_stay_declared() -> None:
-    declared = Declared(RECOMMENDED, {"slots"}, "it", "uses").replace(slots=7)
-    assert declared.slots == 7
-    with pytest.raises(SettingError, match="views"):
-        _ = declared.views
-    with pytest.raises(AttributeError):
-        _ = declared.nothing

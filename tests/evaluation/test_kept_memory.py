@@ -1,18 +1,16 @@
-"""``evaluate --memory``: a kept memory begins with an exported one."""
+"""A kept memory: begun with an exported one (``evaluate --memory``), and a defence's own beside RITA's, also after a cut."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
 
-from rita_demo import evaluate, load_runs, save_memory, stored_views
+from rita_demo import load_runs, save_memory, stored_views
 from rita_demo.cli import main as cli
 from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
-from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.report.cells import cells
@@ -66,25 +64,6 @@ def test_streams_begin_with_the_exported_memory_and_are_measurements_of_their_ow
     assert rows_of(part).items() >= {n: r for n, r in rows_of(out).items() if r == streams[1]}.items()
 
 
-def test_the_first_picture_is_decided_as_a_run_from_that_memory(
-    engine: Engine, data_root: Path, tmp_path: Path
-) -> None:
-    path = exported(engine, tmp_path / "memory.zip", 1)
-    asked = {"methods": "rita", "attack": "none", "budget": 0, "split": "val", "protocols": "stream", "limit": 3}
-    asked["settings"] = {"views": 6, "prompts": 2, "max_entropy": 9}
-    frame = evaluate("caltech101", **asked, data_root=data_root, engine=engine, memory=path)
-    row = frame[frame.place == 0].iloc[0]
-    held = memory_file.unpack(path.read_bytes(), None, engine.info.name, engine.info.width).state_at()
-    square = open_picture(data_root / row.picture, square="model", side=engine.info.side)
-    settings = SETTINGS.replace(view_seed=int(row.picture_seed), square="model")
-    done = run_picture(engine, square, NAMES, settings, cache=replace(held, others={})).clean
-    assert done.verdicts["rita"].margin == pytest.approx(row.margin, abs=2e-3)
-    (event,) = done.trace.cache_update.events
-    assert [event.label, event.slot] == row.entered[0][:2]
-    assert event.slot == 1, "one view of its class was there already"
-    assert NAMES[done.verdicts["rita"].label] == row.answer
-
-
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
@@ -129,3 +108,52 @@ def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(engi
             save_memory(tmp_path / "again.zip", out, stream=number)
     save_memory(tmp_path / "again.zip", out, stream=1)
     assert (tmp_path / "again.zip").read_bytes() == file.read_bytes()
+
+
+QUICK = RECOMMENDED.replace(views=4, tuning_steps=0, prompts=1, attack="fgsm", square="model")
+
+
+def test_a_stream_of_tda_that_was_cut_off_goes_on_with_its_memory(run_evaluate, command_line, rows_of, tmp_path):
+    more = ["--methods", "clip,tda", "--attack", "none,fgsm", "--protocols", "reset,stream", "--set", "tda.alpha=30"]
+    whole = run_evaluate(tmp_path / "whole", *more)
+    part = Path(shutil.copytree(whole, tmp_path / "part"))
+    cut(part, 5, "method = 'tda'")
+    assert cli.main(command_line(part, *more)) == 0
+    assert rows_of(part) == rows_of(whole), "the features that entered too"
+    entered: dict[str, list[int]] = {}
+    for rows in rows_of(whole).values():
+        if rows[0]["method"] == "tda":
+            assert len(rows) == 12
+            entered.setdefault(rows[0]["protocol"], []).append(sum(len(row["entered"]) for row in rows))
+    assert entered["reset"] == [0, 0], "without an attack and with one"
+    assert len(entered["stream"]) == 2
+    assert min(entered["stream"]) >= 3
+
+
+@pytest.fixture
+def pictures() -> list[Picture]:
+    return [Picture(np.random.default_rng(n).integers(0, 256, (64, 64, 3)).astype(np.uint8), str(n)) for n in range(3)]
+
+
+def test_the_memory_of_tda_travels_with_ritas_and_takes_the_delivered_picture_once(engine: Engine, pictures) -> None:
+    first = run_picture(engine, pictures[0], NAMES, QUICK, methods=["tda"])
+    assert not first.cache_before.others
+    held = first.cache_after.others["tda"]
+    assert (held.pictures, held.count.sum() >= 1) == (1, True)
+    views = first.attacked.encoded_views.features[0]
+    assert np.abs(held.features - views).sum(-1).min() < 1e-5, "the attacked picture, not the clean one"
+    again = run_picture(engine, pictures[1], NAMES, QUICK, methods=["tda"], cache=first.cache_after)
+    second = again.cache_after.others["tda"]
+    assert second.pictures == 2
+    assert held.count.sum() < second.count.sum()
+    assert held.pictures == 1, "a memory is a value"
+    without = run_picture(engine, pictures[2], NAMES, QUICK, cache=again.cache_after)
+    kept = without.cache_after.others["tda"]
+    assert (kept.pictures, kept.features.tolist()) == (2, second.features.tolist()), (
+        "it did not answer: nothing entered"
+    )
+    other = run_picture(engine, pictures[2], NAMES[:2], QUICK, methods=["tda"], cache=again.cache_after)
+    assert other.cache_after.others["tda"].pictures == 1, "other classes, another memory"
+    off = run_picture(engine, pictures[2], NAMES, QUICK.replace(protocol="off"), methods=["tda"])
+    assert "tda" not in off.attacked.verdicts
+    assert not off.cache_after.others

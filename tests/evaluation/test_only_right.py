@@ -1,21 +1,25 @@
-"""The pictures that one run has right and another has not, against a count of the rows; in Python and in the terminal."""
+"""Two runs on the same pictures: which ones only one has right, and McNemar's exact test against a count of all exchanges."""
 
 import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 
 from rita_demo import only_right
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.frames import measurements, read
+from rita_demo.evaluation.report import tables
 from rita_demo.evaluation.report.cells import answers_of, pooled
-from rita_demo.evaluation.report.only_right import COLUMNS, compare_cells, compare_folders
-from rita_demo.evaluation.report.paired import compare, merged
+from rita_demo.evaluation.report.only_right import COLUMNS, compare_cells
+from rita_demo.evaluation.report.paired import Paired, all_datasets, compare, merged
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, SettingError
+from tests.evaluation.frames import cell, table
+from tests.oracles import paired as oracle
 from tests.oracles.only_right import won_pictures
 
 STORED = ASSETS / "lab" / "streams"
@@ -46,15 +50,6 @@ def test_any_two_measurements_give_the_pictures_of_a_count_by_hand_and_of_the_sa
             assert found.won["same_attack"].all()
             same += 1
     assert (bool(different), same) == (True, 16)
-
-
-def test_what_is_left_open_in_the_second_run_is_as_in_the_first(runs: Path) -> None:
-    found = compare_folders(runs, None, {"method": ("rita", "clip"), "attack": "pgd", "protocol": ("stream", None)})
-    assert found.titles[0].startswith("RITA (PGD 4/255, memory kept")
-    assert found.titles[1].startswith("CLIP (PGD 4/255")
-    clean = compare_folders(runs, None, {"method": "clip", "attack": ("none", "pgd")})
-    assert clean.titles[0].startswith("CLIP (clean")
-    assert not clean.won["same_attack"].any()
 
 
 def test_several_measurements_that_fit_are_named_by_what_tells_them_apart(runs: Path) -> None:
@@ -92,10 +87,100 @@ def test_the_command_prints_the_pictures_and_the_sentence(runs, tmp_path, capsys
         assert sentence in capsys.readouterr().err
 
 
-def test_several_attacks_on_the_command_line_are_the_pair_of_both_runs(runs: Path, capsys) -> None:
-    printed = set()
-    for attacks in (["none,pgd"], ["none", "pgd"], ["none", "pgd", "none"]):
-        words = [word for attack in attacks for word in ("--attack", attack)]
-        assert cli.main(["compare", str(runs), "--method", "clip", *words]) == 0
-        printed.add(capsys.readouterr().out)
-    assert [("clean" in text) for text in printed] == [True]
+AREA, PLAIN = "ensemble_weight=area", {"ensemble_weight": "uniform", "ensemble_step_back": 0.0}
+RITA = {"view_weight": "area", "step_back": 0.0, "views": 64}
+
+
+def row(name: str, right: bool, l2: float = 1.5, seed: int = 3, content: str = "") -> dict[str, Any]:
+    return {"picture": name, "content": content, "picture_seed": seed, "linf": 4.0, "l2": l2, "right": right}
+
+
+def compared(mine: list[dict[str, Any]], other: list[dict[str, Any]]) -> Paired | None:
+    return compare(merged(pandas.DataFrame(mine), pandas.DataFrame(other)))
+
+
+def test_only_the_same_attacked_pictures_are_compared() -> None:
+    mine = [row("a", True), row("b", True), row("c", False), row("d", True), row("e", True)]
+    other = [row("a", False), row("b", True), row("c", True), row("d", False, l2=2.0), row("e", False, seed=4)]
+    assert compared(mine, other) == Paired(3, 1, 1, 0.0)
+    assert compared(mine, [row("z", True)]) is None
+    assert compared(mine, [row("a", False, content="swapped")]) is None
+    twice = [[row(name, right, seed=seed) for name in "abcd" for seed in (0, 1)] for right in (False, True)]
+    assert compared(*twice) == Paired(4, 0, 4, -4.0), "four pairs, not eight"
+    assert Paired(7, 0, 0, 0.0).p_value == 1.0
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_a_picture_counts_once_for_any_number_of_seeds(seeds: int) -> None:
+    rng = np.random.default_rng(seeds)
+    for _ in range(12):
+        asked = [
+            (f"{number}.png", seed, bool(one), bool(two))
+            for number in range(7)
+            for seed in range(seeds)
+            for one, two in [rng.random(2) < (0.7, 0.4)]
+        ]
+        mine = [row(name, one, seed=seed) for name, seed, one, _ in asked]
+        paired = compared(mine, [row(name, two, seed=seed) for name, seed, _, two in asked])
+        assert paired is not None
+        assert (paired.n, (paired.gained, paired.lost)) == (7, oracle.wins_and_losses(asked))
+        assert paired.p_value == pytest.approx(oracle.p_by_exchanging(asked))
+        points = 100 * sum(one - two for _, _, one, two in asked) / len(asked)
+        assert paired.difference == pytest.approx(points)
+
+
+def ensemble(rights: str, weight: str = "uniform", method: str = "ensemble") -> tuple:
+    changed = {"ensemble_weight": weight} if (weight, method) == ("area", "ensemble") else {}
+    return cell(method, rights=rights, settings=weight, method_settings=PLAIN | changed, non_default=changed)
+
+
+def rita(rights: str, settings: str = "", protocol: str = "off", **changed: Any) -> tuple:
+    more = {"method_settings": RITA | changed, "non_default": changed, "requested": {"views": 64} | changed}
+    return cell("rita", rights=rights, settings=settings, protocol=protocol, **more)
+
+
+def references(*found: tuple) -> dict[tuple[str, str], Any]:
+    return {(line.method, line.settings): line for line in table(*found).itertuples()}
+
+
+def test_the_reference_ensemble_is_the_plain_one_the_one_that_weighs_as_rita_or_the_nearest() -> None:
+    mine, weighted = rita("yyyynn"), ensemble("yynnnn", "area")
+    alone = references(mine, weighted)["rita", ""]
+    assert alone.vs_plain == Paired(6, 2, 0, 2.0, AREA), "no plain Ensemble was measured"
+    found = references(mine, weighted, ensemble("nyynnn"), rita("yyyyyn", "x", view_weight="shown"))
+    assert found["rita", ""].vs_plain == Paired(6, 2, 0, 2.0)
+    assert found["rita", ""].vs_matching == Paired(6, 2, 0, 2.0)
+    assert found["ensemble", "area"].vs_plain == Paired(6, 1, 1, 0.0)
+    assert found["ensemble", "area"].vs_matching is found["ensemble", "uniform"].vs_plain is None
+    assert found["rita", "x"].vs_matching is None, "that Ensemble has other view weights"
+    other = references(rita("yyyynn", "v", views=5), ensemble("nyynnn"))["rita", "v"]
+    assert other.vs_plain.reference == "views=64"
+
+
+def test_a_kept_memory_is_compared_with_none_on_the_same_pictures() -> None:
+    found = references(rita("yynnnn"), rita("ynyynn", "kept", "stream", slots=1), rita("nnnnnn", "other", views=5))
+    assert {name: line.vs_off for (_, name), line in found.items()} == {
+        "": None,
+        "kept": Paired(6, 2, 1, 1.0),
+        "other": None,
+    }
+
+
+def test_cells_that_differ_in_the_dataset_alone_are_summed() -> None:
+    def pair(dataset: str, mine: str, plain: str, **more: Any) -> list[Any]:
+        return [cell("rita", rights=mine, dataset=dataset, **more), cell("ensemble", rights=plain, dataset=dataset)]
+
+    found = [*pair("dtd", "yyynn", "nnnyn"), *pair("textures", "yyyyn", "nnnnn")]
+    found += pair("cars", "yyy", "nnn", pictures=9)  # not finished
+    made = table(*found)
+    ((first, datasets, paired),) = all_datasets(made, "vs_plain")
+    assert (first.method, datasets, paired) == ("rita", 2, Paired(10, 7, 1, 6.0))
+    text = tables.as_markdown(made)
+    assert "### All datasets together, against Ensemble\n" in text
+    assert "| pgd 1/255 | RITA | stream | 2 | 10 | +60.0 (7 / 1, p 0.07) | recommended |" in text
+    assert "+40.0 (3 / 1, p 0.62)" in text, "of one dataset"
+    again = table(*found, *pair("dtd:present", "yyynn", "nnnyn"))
+    assert [one[1:] for one in all_datasets(again, "vs_plain")] == [(2, paired)], "the same pictures, once"
+    assert all_datasets(made, "vs_matching") == []
+    other = table(*pair("dtd", "yyynn", "nnnyn", non_default={"slots": 1}), *pair("textures", "yyyyn", "nnnnn"))
+    assert all_datasets(other, "vs_plain") == [], "other settings"

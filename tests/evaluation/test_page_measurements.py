@@ -1,25 +1,25 @@
-"""``evaluate`` measures the right pictures, prompts and settings, each only once."""
+"""``evaluate`` measures the right pictures, prompts, settings and attacks, each only once, and says how long it takes."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rita_demo import run
 from rita_demo.data.datasets import DATASETS
-from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import vocabulary
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.pictures import collect, picture_seed
+from rita_demo.evaluation import run as clock_of
+from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.report.cells import as_csv, cells
+from rita_demo.evaluation.run import Kind, Pace
 from rita_demo.records.errors import DataError
-from rita_demo.settings import PAPER
-from tests.evaluation.conftest import places
-from tests.toy_model import ToyEngine
+from tests.evaluation.conftest import headers, places
+from tests.evaluation.frames import overview
 
 
 def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> None:
@@ -72,23 +72,6 @@ def test_every_picture_is_encoded_once_for_all_methods(run_evaluate, rows_of, tm
     assert len({tuple(margins[key]) for key in baselines}) == len(baselines)
 
 
-def test_half_precision_views_give_the_labels_of_full_precision(
-    run_evaluate, rows_of, tmp_path, data_root, tiny_model_dir
-) -> None:
-    more = ["--methods", "ensemble", "--attack", "none", "--budget", "0"]
-    ((_, rows),) = rows_of(run_evaluate(tmp_path / "runs", *more)).items()
-    engine = Engine(f"local-dir:{tiny_model_dir}")
-    found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
-    settings = PAPER.replace(views=6, views_augmix=False)
-    class_prompts = engine.encode_classes(found.names, settings)
-    for entry, row in zip(found.stream(0), rows):
-        picture = open_picture(entry.source, square="model", side=engine.info.side)
-        look = engine.encode_views(picture, settings.replace(view_seed=picture_seed(0, entry)))
-        verdict = engine.answers(look, class_prompts, settings)["ensemble"]
-        assert found.names[verdict.label] == row["answer"]
-        assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
-
-
 def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, rows_of, tmp_path: Path) -> None:
     first, copy, other = (tmp_path / f"{name}.json" for name in ("first", "copy", "other"))
     descriptions = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
@@ -139,18 +122,6 @@ def test_a_limit_is_spread_over_the_classes_and_nested(data_root: Path) -> None:
     assert len(ids(99)) == 12
 
 
-def test_textures_need_no_data_folder_and_a_folder_per_class_is_named_without_its_path(data_root: Path) -> None:
-    found = collect("textures", None, "val", limit=50, allow_partial=False)
-    assert (len(found.items), len(found.names)) == (50, 47)
-    fewer = collect("textures", None, "val", limit=7, allow_partial=False)
-    assert {entry.id for entry in fewer.items} < {entry.id for entry in found.items}
-    assert open_picture(found.items[0].source).pixels.shape == (128, 128, 3)
-    folder = data_root / "caltech-101" / "101_ObjectCategories"
-    found = collect(str(folder), data_root, "all", limit=2, allow_partial=False)
-    assert (found.dataset, found.names) == ("101_ObjectCategories", ("cat", "cup", "dog"))
-    assert {entry.id.count("/") for entry in found.items} == {1}
-
-
 def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> None:
     found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
     orders = [[entry.id for entry in found.stream(seed)] for seed in (0, 0, 1)]
@@ -158,18 +129,45 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
     assert sorted(orders[0]) == sorted(orders[2])
 
 
-def test_attacks_of_several_options_are_measured_together_and_the_attacked_square_is_said_at_the_end(
-    run_evaluate, rows_of, tmp_path, capsys
-) -> None:
-    few = ["--methods", "clip", "--limit", "1"]
-    more = ["--attack", "none,pgd", "--attack", "fgsm, none", "--attack", "pgd"]
-    cells = rows_of(run_evaluate(tmp_path / "runs", *few, *more))
-    assert sorted(row["attack"] for rows in cells.values() for row in rows) == ["fgsm", "none", "pgd"]
-    run_evaluate(tmp_path / "runs", *few, "--square", "picture")
-    run_evaluate(tmp_path / "runs", *few, "--attack", "none")
-    printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Attacked: ")]
-    own = "each picture's own square of at most 448 × 448 pixels"
-    assert printed == ["Attacked: the model's square of 64 × 64 pixels.", f"Attacked: {own}."]
-    picture, asked = np.zeros((90, 70, 3), np.uint8), {"attack": "fgsm", "square": "picture", "settings": {"views": 2}}
-    threat = run(picture, ["cat", "cup"], engine=ToyEngine(), **asked).run.threat_model
-    assert "on the picture's square of 70 × 70 pixels, seed 0." in " ".join(threat.sentences)
+def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run_evaluate, rows_of, tmp_path) -> None:
+    more = ("--attack", "adaptive:rita", "--protocols", "off,stream", "--set", "attack_views=3", "--limit", "4")
+    out = run_evaluate(tmp_path / "runs", *more, "--set", "adaptive.steps=2", "--set", "adaptive.restarts=1")
+    found = rows_of(out).values()
+    assert [len(rows) for rows in found] == [4] * 4  # clip, ensemble, rita off and stream
+    assert all(0 < row["linf"] <= 4 for rows in found for row in rows)
+    for header in headers(out):
+        threat = " ".join(header.facts["threat"])
+        assert all(words in threat for words in ("The attacker knows RITA", "with 3 fresh views each", "held fixed"))
+        empty = "The attack uses an empty memory for every picture." in threat
+        assert empty == (header.columns["protocol"] == "off")
+
+
+def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: Path) -> None:
+    pytest.importorskip("pyautoattack")
+    more = ("--attack", "autoattack", "--budget", "16", "--dataset", "dtd", "--methods", "clip")
+    out = run_evaluate(tmp_path / "runs", *more, "--limit", "3", "--allow-partial")
+    (rows,) = rows_of(out).values()
+    left = [row for row in rows if row["already_wrong"]]
+    assert left
+    assert all(row["linf"] == 0 and not row["right"] for row in left)
+    text = overview(out)
+    assert f"already wrong, so left untouched: {len(left)} of 3 pictures." in text
+    assert ",autoattack,16,100,off," in as_csv(cells(out))
+
+
+def seconds_left(sentence: str) -> float:
+    hours, minutes, seconds = map(int, re.search(r"(\d+):(\d+):(\d+) left", sentence).groups())
+    return 3600 * hours + 60 * minutes + seconds
+
+
+def test_the_time_left_counts_kinds_that_were_not_measured_yet_by_their_passes(monkeypatch) -> None:
+    clock = iter((0.0, 20.0, 140.0))
+    monkeypatch.setattr(clock_of.time, "perf_counter", lambda: next(clock))
+    cheap, dear = Kind("none", ("clip",), 10), Kind("adaptive", ("rita",), 100)
+    pace = Pace([(cheap, 4), (dear, 5), (cheap, 6)])
+    assert pace.sentence == "0 of 15 in all"
+    pace.add_stored(cheap, 4)
+    pace.add(cheap, 4)
+    assert seconds_left(pace.sentence) == 2 * 5 + 5 * 50, "5 seconds a picture; of ten times the passes ten times that"
+    pace.add(dear, 1)
+    assert seconds_left(pace.sentence) == 2 * 5 + 4 * 120, "and its own speed once it is measured"

@@ -1,20 +1,20 @@
-"""The command ``figures``: every figure and table of the paper as files, from a real small measurement."""
+"""The command ``figures``: figures and tables of the paper as files, from a real small measurement, printed by a real Chromium."""
 
 import csv
 import re
-from argparse import Namespace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from rita_demo import stored_views
+from rita_demo import figures
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.paper import catalogue
-from rita_demo.evaluation.paper.catalogue import _run_times
-from rita_demo.evaluation.streams import stream_runs
-from rita_demo.scripting import figures as files
+from rita_demo.figures import printing
+from rita_demo.figures.printing import print_figure
+from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import AblationSweep
 from tests.browser import find_browser
-from tests.evaluation.frames import cell, table
+from tests.figures.synthetic import measured_cell
 
 pytestmark = pytest.mark.slow
 
@@ -22,11 +22,6 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def browser(monkeypatch) -> None:
     monkeypatch.setenv("RITA_BROWSER", find_browser() or "")
-
-
-def words(text: str) -> str:
-    """The letters and figures alone: a printed line is broken anywhere."""
-    return "".join(sign for sign in text if sign.isalnum())
 
 
 def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured: Path, tmp_path, capsys) -> None:
@@ -48,87 +43,6 @@ def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured
     assert r"\begin{tabular}" in (out / "accuracies.tex").read_text("utf-8")
 
 
-def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path: Path, monkeypatch) -> None:
-    out = tmp_path / "memory"
-    monkeypatch.setattr(catalogue, "MAX_DRAWN", 2)
-    given = ["--only", "memory-purity,memory-streams", "--format", "svg", "--out", str(out)]
-    assert cli.main(["figures", str(measured), *given]) == 0
-    streams = list(stream_runs(measured, measured))
-    assert len(streams) > 2 == len(list(out.glob("memory-purity*.svg")))
-    for file in out.glob("memory-purity*.svg"):
-        stream = file.with_suffix(".txt").read_text("utf-8").partition("true class. ")[2]
-        attack = "PGD 4/255" if "PGD" in stream else "clean"
-        svg = words(re.sub("<[^>]*>", "", file.read_text("utf-8")))
-        assert words(f"caltech101 val, 4 pictures, {attack}, seed 0") in svg, "the figure says which stream it is"
-    captions = {path.read_text("utf-8") for path in out.glob("memory-purity*.txt")}
-    assert len(captions) == 2, "each says which stream it is"
-    head, *rows = csv.reader((out / "memory-streams.csv").open(encoding="utf-8"))
-    assert [len(row) for row in rows] == [len(head)] * len(streams)
-    frame = stored_views(measured)
-    for row in (dict(zip(head, row)) for row in rows):
-        mine = frame[frame.stream == row["stream"]]
-        held = mine[mine.left_at.isna()]
-        assert (int(row["entered"]), int(row["views held"])) == (len(mine), len(held))
-        right = held.true_class == held.stored_as
-        assert row["under their true class, %"] == (f"{100 * right.mean():.1f}" if len(held) else "–")
-        assert row["mean entropy, nats"] == (f"{held.entropy.mean():.3f}" if len(held) else "–")
-    assert r"\begin{tabular}" in (out / "memory-streams.tex").read_text("utf-8")
-
-
-@pytest.mark.nightly
-def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(measured, tmp_path, data_root, tiny_model_dir):
-    out = tmp_path / "paper"
-    given = ["--dataset", "caltech101", "--data-root", data_root, "--classes", "2", "--each", "2", "--neighbours", "5"]
-    given += ["--backbone", f"local-dir:{tiny_model_dir}", "--only", "feature-cloud,kl-to-one-hot", "--out", out]
-    given += ["--width", "180", "--format", "svg"]
-    assert cli.main(["figures", str(measured), *map(str, given)]) == 0
-    caption = (out / "feature-cloud.txt").read_text("utf-8")
-    assert "4 pictures of caltech101 (test), 2 classes" in caption
-    assert "UMAP, 5 neighbours, points of the same picture not among them" in caption
-    svg = (out / "feature-cloud.svg").read_text("utf-8")
-    assert 'width="180.00mm"' in svg
-    assert all(name in svg for name in ("cat", "dog"))  # the legend; no sentence stands in the plot
-    assert (out / "kl-to-one-hot.svg").is_file()
-
-
-@pytest.mark.nightly
-def test_the_cloud_of_a_run_is_of_the_pictures_that_its_streams_have_stored(measured, tmp_path, tiny_model_dir, capsys):
-    out = tmp_path / "paper"
-    given = ["--backbone", f"local-dir:{tiny_model_dir}", "--only", "feature-cloud,kl-to-one-hot", "--out", str(out)]
-    assert cli.main(["figures", str(measured), *given]) == 0
-    capsys.readouterr()
-    one = max(stream_runs(measured, measured), key=lambda one: one.decided)
-    caption = (out / "feature-cloud-1.txt").read_text("utf-8")
-    assert f"{one.decided} pictures of {one.columns['dataset']}" in caption
-    assert "UMAP" in caption
-    assert "PCA: these two directions show" in (out / "feature-cloud-1-pca.txt").read_text("utf-8")
-    for name in ("feature-cloud-1", "feature-cloud-1-pca", "kl-to-one-hot-1"):
-        assert (out / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_a_run_without_a_stream_says_what_to_measure_for_its_cloud(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(files, "longest_streams", lambda folders: [])
-    asked = Namespace(data_root=None, dataset=None)
-    found = list(files._cloud_figures(asked, [tmp_path], print))
-    assert [one.name for one in found] == ["feature-cloud", "kl-to-one-hot"]
-    assert all("evaluate --methods rita --protocols stream" in one.text for one in found)
-
-
-def test_the_option_of_own_features_is_gone_and_says_what_to_use(tmp_path, capsys) -> None:
-    for words in (["--features", "mine.npz"], ["--features=mine.npz"]):
-        assert cli.main(["figures", *words, "--out", str(tmp_path / "x")]) == 2
-        assert "The option --features is gone; numpy and umap draw your own features" in capsys.readouterr().err
-
-
-def test_a_cloud_of_drawn_textures_is_said_to_be_one_before_it_is_drawn(tmp_path, capsys) -> None:
-    words = ["figures", "--only", "feature-cloud,kl-to-one-hot", "--classes", "1", "--out", str(tmp_path / "x")]
-    assert cli.main(words) == 1
-    said = "feature-cloud and kl-to-one-hot: of drawn textures. For pictures: --dataset dtd --data-root DIR.\n"
-    assert capsys.readouterr().out == said
-    assert cli.main([*words, "--dataset", "dtd", "--data-root", str(tmp_path)]) == 1
-    assert "textures" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -144,7 +58,56 @@ def test_a_wrong_name_or_number_is_a_sentence(measured: Path, tmp_path, capsys, 
     assert sentence in capsys.readouterr().err
 
 
-def test_the_caption_of_run_times_says_where_methods_got_different_numbers_of_views() -> None:
-    clip, same, other = cell("clip"), cell("ensemble"), cell("ensemble", requested={"views": 16})
-    assert _run_times(table(clip, same)).text.endswith("pictures: CLIP (1 view) 8, Ensemble 8.")
-    assert _run_times(table(clip, other)).text.endswith("CLIP (1 view) 8 of 64 views, Ensemble 8 of 16 views.")
+def test_the_option_of_own_features_is_gone_and_says_what_to_use(tmp_path, capsys) -> None:
+    assert cli.main(["figures", "--features", "mine.npz", "--out", str(tmp_path / "x")]) == 2
+    assert "The option --features is gone; numpy and umap draw your own features" in capsys.readouterr().err
+
+
+POINTS_PER_MM = 72 / 25.4
+LINES = [AblationSweep("slots", (1, 3, 16), (measured_cell(40), measured_cell(50), measured_cell(60)))]
+
+
+@pytest.fixture
+def figure(monkeypatch) -> figures.figure.Figure:
+    monkeypatch.setenv("RITA_BROWSER", find_browser() or "")
+    return figures.sweep_lines(LINES, "Slots per class J ⋈ ⬢", recommended=3)
+
+
+def test_a_figure_is_as_wide_as_asked_with_letters_of_7_to_9_points_and_its_fonts(figure) -> None:
+    width = 88
+    drawn, pdf = print_figure(figure, width, 420)
+    box = [float(x) for x in re.search(rb"/MediaBox \[([^\]]*)\]", pdf)[1].split()]
+    assert box[2] / POINTS_PER_MM == pytest.approx(width, abs=0.5)
+    assert b"/FontFile2" in pdf
+    svg = ElementTree.fromstring(drawn)
+    assert float(svg.get("width").removesuffix("mm")) == pytest.approx(width, abs=0.01)
+    _, _, across, high = map(float, svg.get("viewBox").split())
+    assert float(svg.get("height").removesuffix("mm")) == pytest.approx(width * high / across, rel=1e-3)
+    assert box[3] / box[2] == pytest.approx(high / across, abs=0.01)
+    points = [float(px) * box[2] / across for px in re.findall(r"font-size: ([\d.]+)px", drawn)]
+    assert points
+    assert min(points) >= 6.95
+    assert max(points) <= 9.05
+    assert drawn.count("@font-face") == 2
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", drawn), "it needs no other file"
+    text = " ".join(svg.itertext()).replace("\u00a0", " ")
+    assert "Slots per class J ⋈ ⬢" in text
+    assert "memory kept" in text
+
+
+def test_without_chromium_a_sentence_says_how_to_get_it(figure, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("RITA_BROWSER", str(tmp_path / "none"))
+    with pytest.raises(DataError, match="apt install chromium"):
+        print_figure(figure, 88, 420)
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\necho out of paper >&2\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("RITA_BROWSER", str(broken))
+    with pytest.raises(DataError, match=r"did not print the figure\. out of paper"):
+        print_figure(figure, 88, 420)
+
+
+def test_text_of_a_figure_cannot_end_the_script_that_draws_it() -> None:
+    nasty = figures.message_figure("</script><script>alert(1)</script>")
+    page = printing.page_html(nasty, 88, 374, 200)
+    assert "</script><script>alert" not in page

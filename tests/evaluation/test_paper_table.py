@@ -1,10 +1,6 @@
 """``tables --paper``: one table, in three formats; LaTeX compiles it, with any characters."""
 
-import csv
-import io
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,13 +56,6 @@ def test_rows_and_columns_are_chosen_in_their_order_and_what_is_not_measured_is_
         select(found, (), ("fgsm",), ("stream",))
 
 
-def test_csv_has_the_same_cells() -> None:
-    made = PaperTable(table(*CELLS))
-    ((_, *rows),) = markdown_tables(made.markdown())
-    lines = list(csv.reader(io.StringIO(made.csv())))[1:]
-    assert lines == [[one.replace("**", "") for one in row] for row in rows]
-
-
 def test_models_splits_and_settings_are_told_apart() -> None:
     other = cell("clip", "pgd", "yyyyyyyy", backbone="ViT-B/16", weights="f" * 16, split="val")
     special = cell("clip", "pgd", "yynnnnnn", non_default={"views": 8}, method_settings={"views": 8}, settings="y")
@@ -76,17 +65,6 @@ def test_models_splits_and_settings_are_told_apart() -> None:
         "Caltech101, val, ViT-B/16, PGD 1/255, 7 steps",
     ]
     assert [row[0] for row in rows] == ["CLIP (1 view)", "CLIP (1 view) (views=8)"]
-
-
-def test_of_several_cells_of_one_place_the_recommended_one_of_most_pictures_stands_and_the_others_are_named() -> None:
-    found = [cell("rita", "pgd", "yyyynn", settings="b"), cell("rita", "pgd", "ynn", settings="a")]
-    through = {"attack_settings": {"view_scale": 0.2}, "non_default": {"view_scale": 0.2}, "settings": "c"}
-    for some in (found, found[::-1], [*found, cell("rita", "pgd", "yyyyyyyy", **through)]):
-        text = PaperTable(table(*some)).markdown()
-        ((_, *rows),) = markdown_tables(text)
-        assert [row[1].partition(" (")[0] for row in rows] == ["66.7"]
-        assert "RITA (memory kept) (Caltech101, PGD 1/255, 7 steps): 33.3 of n = 3, settings a" in text
-    assert "100.0 of n = 8, settings view_scale=0.2, c." in text
 
 
 def special_latex() -> str:
@@ -120,37 +98,6 @@ def test_latex_is_ascii_with_balanced_braces(text: str) -> None:
     assert unescaped(text).count("$") % 2 == 0
     for name in ("table*", "tabular"):
         assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") <= 1
-
-
-def test_latex_has_booktabs_rules_a_head_over_each_dataset_and_as_many_cells_in_every_row() -> None:
-    text = PaperTable(table(*CELLS)).latex()
-    rules = [text.index(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")]
-    assert rules == sorted(rules)
-    assert r" & \multicolumn{2}{c}{Caltech101} & DTD \\" in text
-    body = text[rules[1] : rules[2]].strip().splitlines()[1:]
-    assert [line.count(" & ") for line in body] == [3, 3, 3, 3]
-    assert r"\textbf{100.0} {\scriptsize(67.6--100.0)}" in text
-    assert text.index(r"\end{table*}") < text.index("About pgd."), "threat models stand below it"
-
-
-def test_no_character_is_escaped_twice() -> None:
-    assert escape(r"\_") == r"\textbackslash{}\_"
-    assert escape("~^<>") == r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}"
-    assert escape("−4 ≤ ∞, λ’s ρ – é 猫") == r"$-$4 $\leq$ $\infty$, $\lambda$'s $\rho$ -- \'{e} U+732B"
-    assert escape("[1]") == "{[}1]", "after a line end it would be an option"
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX: its structure is tested above")
-def test_latex_compiles(tmp_path: Path) -> None:
-    document = (
-        rf"\documentclass{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}{special_latex()}\end{{document}}"
-    )
-    source = tmp_path / "table.tex"
-    source.write_text(document, encoding="ascii")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", source.name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
-    assert (tmp_path / "table.pdf").stat().st_size > 1000
 
 
 def test_one_command_prints_it_and_wrong_words_are_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,10 @@
 """Pictures attacked and encoded in batches: the same rows in the same order, with the same cache."""
 
-import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rita_demo.cli import main as cli
 from rita_demo.data.datasets import read_dataset
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
@@ -49,27 +47,19 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "more",
-    [
-        ["--attack", "none,pgd,di"],
-        ["--attack", "pgd", "--target", "next"],
-        ["--attack", "eot", "--set", "attack_views=2"],  # attacked one by one, encoded in a batch
-    ],
-    ids=["attacks", "targeted", "random crops"],
-)
-def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tmp_path, batch_sizes, monkeypatch, more):
+def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tmp_path, batch_sizes, monkeypatch):
+    more = ["--attack", "none,pgd,di"]
     decided = counted(monkeypatch, "decide_in_turn")
     found = rows_of(run_evaluate(tmp_path / "batches", *more, "--limit", "7"))
     assert max(batch_sizes) == BATCH
-    assert decided == [3, 3, 1] * len(more[1].split(","))
+    assert decided == [3, 3, 1] * 3
     batches = list(batch_sizes)
     monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", 1)
     assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more, "--limit", "7")))
     assert batch_sizes == batches
 
 
-@pytest.mark.parametrize("attack", ["pgd", "di", "reverse"])
+@pytest.mark.parametrize("attack", ["pgd", "di"])
 def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attack: str) -> None:
     settings = RECOMMENDED.replace(attack=attack, square="model", steps=3)
     prompts = engine.encode_classes(read_dataset("textures", None).names, settings)
@@ -85,9 +75,7 @@ def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attac
     ("attack", "expected", "more"),
     [
         ("pgd", [3, 3, 3, 3], ()),
-        ("cw_l2", [], ("--limit", "2")),
-        ("eot", [], ("--limit", "2")),
-        ("adaptive", [], ("--methods", "rita", "--set", "adaptive.steps=2")),  # it uses the memory
+        ("adaptive", [], ("--methods", "rita", "--set", "adaptive.steps=2", "--limit", "4")),  # it uses the memory
     ],
 )
 def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path, monkeypatch, attack, expected, more):
@@ -97,19 +85,3 @@ def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path
         monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", BATCH)
     run_evaluate(tmp_path / "runs", "--attack", attack, "--set", "attack_views=2", *more)
     assert (sizes, views) == (expected, [])
-
-
-def test_a_picture_that_breaks_during_the_run_fails_only_at_its_position(
-    command_line, rows_of, data_root, tmp_path, batch_sizes, capsys, monkeypatch
-) -> None:
-    copy, load = shutil.copytree(data_root, tmp_path / "data"), Engine.__init__
-
-    def load_and_break(*given: Any) -> None:  # the model is loaded after every picture was opened
-        load(*given)
-        (copy / "caltech-101/101_ObjectCategories/cup/2.png").write_bytes(b"no picture")
-
-    monkeypatch.setattr(Engine, "__init__", load_and_break)
-    assert cli.main(command_line(tmp_path / "runs", "--data-root", str(copy))) == 1
-    assert "cup/2.png" in capsys.readouterr().err
-    assert max(len(rows) for rows in rows_of(tmp_path / "runs").values()) < 12
-    assert batch_sizes

@@ -10,11 +10,10 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data import paper_results
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation.report.cells import summarise
-from rita_demo.evaluation.report.printed import as_csv, beside, counted, is_printed_backbone, parts_of, printed_for
+from rita_demo.evaluation.report.printed import as_csv, beside, counted, parts_of
 from rita_demo.records.measurement import PaperResult, method_and_memory
 from tests.evaluation.frames import cell, frames, table
 
-B16, B32 = (paper_results.BACKBONES[name] for name in ("ViT-B/16", "ViT-B/32"))
 EIGHT = ("caltech101", "pets", "cars", "flowers102", "aircraft", "dtd", "eurosat", "ucf101")
 
 
@@ -53,34 +52,6 @@ def test_every_printed_cell_matches_its_measured_cell_and_no_other() -> None:
     assert beside(bounded, found.assign(budget=max(others)))["measured"].isna().all()
 
 
-def test_the_printed_backbone_comes_first_and_a_fine_tuned_tower_is_recognised_by_its_file() -> None:
-    one = printed("attack type", "RITA", "DTD", "CW", "ViT-B/16")
-    place = {"attack": "cw_l2", "budget": 0, "dataset": "dtd:present"}
-    cells = table(cell(rights="yyyy", **place), cell(rights="yn", backbone=B16, **place))
-    assert list(beside([one], cells)["model"]) == [B16]
-    names = {c.backbone for c in paper_results.paper_results()}
-    mine = "ViT-B-32-quickgelu:openai+/models/TeCoA_eps1.pt+except=a/b"
-    assert [name for name in names if is_printed_backbone(name, mine)] == ["ViT-B/32 TeCoA"]
-    for backbone in ("ViT-B-32-quickgelu:openai", "ViT-B-16:tecoa.pt"):
-        assert not is_printed_backbone("ViT-B/32 TeCoA", backbone)
-
-
-def test_a_kept_memory_and_most_pictures_are_preferred_and_an_unfinished_cell_is_said_to_be_one() -> None:
-    one = printed("main", "RITA", "Caltech101", "PGD", "ViT-B/32")
-    off, few = cell(rights="y" * 40, protocol="off"), cell(rights="n", settings="few")
-    many = cell(rights="yn", pictures=9)
-    for measured, expected in (
-        ([off, many], (50, 2, False)),
-        ([off, few, many], (0, 1, True)),  # a finished cell
-        ([off], (100, 40, True)),
-    ):
-        (line,) = beside([one], table(*measured)).itertuples()
-        assert (line.measured, line.n, line.finished) == expected
-    memory = printed("components", "d_OT no, d_cOT yes", "ImageNet", "none", "ViT-B/32")
-    without = cell("rita_memory", "none", protocol="off", dataset="imagenet")
-    assert beside([memory], table(without))["measured"].isna().all(), "that one has the memory"
-
-
 def test_an_average_needs_all_of_its_datasets() -> None:
     whole = [cell(dataset=name, rights="y" * n + "n" * (8 - n)) for n, name in enumerate(EIGHT)]
     average = printed("main", "RITA", "Avg", "PGD", "ViT-B/32")
@@ -106,11 +77,3 @@ def test_inside_is_up_to_the_rounding_of_the_print_and_the_csv_has_it() -> None:
     assert rows[0]["difference"] == f"{50 - shown[0].accuracy:+.2f}"
     assert counted(lines, ["caltech101:present"])[:2] == (4, 2)
     assert counted(lines, ["dtd"]) == (0, 0, 0, 4)
-
-
-def test_a_backbone_that_the_paper_does_not_have_stands_beside_each_cell_once() -> None:
-    own, other = printed_for(B32, ["main"]), printed_for("embedded", ["main", "budget 4"])
-    assert {one.backbone for one in own} == {"ViT-B/32"}
-    keys = [(one.dataset, one.method, one.attack, one.budget) for one in other]
-    assert len(set(keys)) == len(keys) > len(own)
-    assert {one.backbone for one in other} == {"ViT-B/32"}

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -14,15 +13,12 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.cli import paper as command
 from rita_demo.data import paper_results
-from rita_demo.evaluation.paper.reproduce import Asked, make_plan, names, table_name
+from rita_demo.evaluation.paper.reproduce import Asked, make_plan, table_name
 from rita_demo.evaluation.report.cells import cells
 from rita_demo.process.assets import ASSETS
-from rita_demo.records.errors import DataError, DemoError
 from tests.documented import documented
 from tests.evaluation.conftest import draw_dataset
 from tests.vlm.hub import put_in_cache, random_model, shrink
-
-B32 = "ViT-B-32-quickgelu:openai"
 
 
 def printed(table: str, backbone: str) -> dict[tuple[str, str], set[tuple[str, str]]]:
@@ -65,30 +61,6 @@ def test_every_printed_cell_of_a_table_is_planned_once(table: str, backbone: str
             if attack != "none" and ATTACKS[paper_results.ATTACKS[attack]].bounded:
                 assert {budget for _, budget in mine} == {budget for _, budget in same}
     assert not planned
-
-
-def test_an_ablation_is_a_sweep_on_one_dataset_and_the_component_table_has_a_memory_off_too(tmp_path: Path) -> None:
-    asked = Asked(("ablation-slots", "table-components"), "embedded", None, tmp_path, ("textures",), 4)
-    components, slots = map(options, make_plan(asked).commands)
-    assert components["--methods"] == "clip,rita,rita_memory"
-    assert components["--protocols"] == "stream,off"
-    assert slots["--sweep"] == "slots=1,3,8,16"
-    assert [given["--limit"] for given in (components, slots)] == ["4", "4"]
-    assert slots["--out"] != components["--out"], "a sweep is no cell of a table"
-
-
-def test_what_is_not_here_is_named(tmp_path: Path) -> None:
-    draw_dataset(tmp_path, "stanford_cars", "", "split_zhou_StanfordCars.json", ["red car", "blue car"], 1)
-    plan = make_plan(Asked(names(), B32, tmp_path, tmp_path / "out", ()))
-    assert plan.datasets == ("cars",)
-    assert any(one.startswith("aircraft: ") for one in plan.missing)
-    with pytest.raises(DataError, match="--dataset textures"):
-        make_plan(Asked(("table-main",), B32, None, tmp_path / "out"))
-    with pytest.raises(
-        DataError, match=re.escape("RN50 (`--backbone RN50-quickgelu:openai`): 112 printed cells of RN50")
-    ):
-        make_plan(Asked(("table-rn50",), B32, tmp_path, tmp_path / "out"))
-    assert cli.main(["reproduce", "--table", "table-mian", "--out", str(tmp_path)]) == 1
 
 
 @pytest.fixture
@@ -159,20 +131,3 @@ def test_it_prints_the_commands_goes_on_after_ctrl_c_and_compares_what_is_measur
     assert cli.main(words) == 0, "once more: nothing is left to do"
     assert " 0 of them new" in capsys.readouterr().out
     assert (out / "report.md").read_text("utf-8") == report
-
-
-def test_an_attack_whose_package_is_missing_is_named_and_the_rest_is_measured(
-    openai_words: Callable[..., list[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def missing(*_: object) -> None:
-        raise DemoError("AutoAttack needs the package pyautoattack.")
-
-    monkeypatch.setattr("rita_demo.attacks.autoattack._run", missing)
-    assert cli.main(openai_words("table-other-attacks", "ViT-B-16-quickgelu", "eurosat")) == 0
-    assert "AutoAttack needs the package pyautoattack." in capsys.readouterr().err
-    report = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "AutoAttack needs the package pyautoattack." in report
-    assert set(cells(tmp_path / "out" / "runs" / "tables-2")["attack"]) == {"eot", "fgsm"}

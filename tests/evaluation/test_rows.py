@@ -1,17 +1,13 @@
-"""``rows.sqlite``: two writers, a kill at any moment, a copy, a folder that cannot be written, a full disk, files of before."""
+"""``rows.sqlite``: two writers, a kill at any moment, a copy, a full disk, files of before."""
 
 import json
-import os
 import resource
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -141,38 +137,6 @@ def test_a_journal_that_a_kill_left_is_rolled_back_by_a_reader(tmp_path: Path) -
     assert contents(killed) == expected(3)
 
 
-@contextmanager
-def powerless() -> Iterator[None]:
-    """Nobody's rights: root may write everywhere."""
-    if user := os.geteuid():
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
-
-
-def test_a_folder_that_cannot_be_written_is_read_and_refused_to_a_writer() -> None:
-    with tempfile.TemporaryDirectory() as place:
-        out = Path(place) / "runs"
-        write(out, 4)
-        for path, mode in ((Path(place), 0o755), (out, 0o555), (out / FILE, 0o444)):
-            path.chmod(mode)
-        with powerless():
-            assert list(read(out).picture) == [f"cat/{n}.png" for n in range(4)]
-            assert len(measurements(out)) == 1
-            with Rows(out) as rows:
-                assert len(rows.stored(rows.measurement(key(), FACTS))) == 4, "nothing is missing: nothing is written"
-                with pytest.raises(DataError, match=r"^The results cannot be written: .*readonly.*--out"):
-                    rows.write([row(1, 4)])
-            with pytest.raises(DataError, match="folder for the results cannot be used: Permission denied"):
-                Rows(out / "below")
-        assert len(read(out)) == 4
-        out.chmod(0o755)
-
-
 def test_a_full_disk_is_a_sentence_and_loses_no_row(tmp_path: Path) -> None:
     write(tmp_path, 2)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -236,28 +200,6 @@ def test_a_later_setting_finds_the_rows_of_before_and_measures_its_other_values(
             assert rows.measurement(key(method_settings=asked, **{column: value}), FACTS) not in (first, other)
 
 
-def test_a_measurement_without_any_answer_begins_anew(tmp_path: Path) -> None:
-    with Rows(tmp_path) as rows:
-        number = rows.measurement(key(), FACTS)
-        failed = {"answer": None, "right": None, "fault": "It fails.", "detail": "why"}
-        rows.write([row(number, 0, **failed)])
-        assert read(tmp_path).fault.tolist() == ["It fails."]
-        rows.forget_faults(number)
-        assert not rows.stored(number)
-        rows.write([row(number, 0)])
-        rows.write([row(number, 1, **failed)])
-        rows.forget_faults(number)
-        assert len(rows.stored(number)) == 2
-
-
-def test_a_run_that_was_killed_before_its_first_row_is_a_sentence(tmp_path: Path) -> None:
-    with Rows(tmp_path) as rows:
-        rows.measurement(key(), FACTS)
-    for reader in (read, measurements):
-        with pytest.raises(DataError, match="Nothing is measured yet in"):
-            reader(tmp_path)
-
-
 def test_the_frame_has_the_columns_of_load_runs_first_and_a_cell_counts_once(tmp_path: Path) -> None:
     one, other = tmp_path / "all" / "one", tmp_path / "all" / "other"
     write(one, 2)
@@ -273,3 +215,17 @@ def test_the_frame_has_the_columns_of_load_runs_first_and_a_cell_counts_once(tmp
     pgd = frame[frame.method == "ensemble"][["attack", "budget", "steps"]]
     assert pgd.to_numpy().tolist() == [["pgd:50", 4, 7], ["none", 0, 0]]
     assert about.class_names.iloc[0] == json.loads(frame.class_names.iloc[0]) == ["cat", "dog"]
+
+
+def test_a_measurement_without_any_answer_begins_anew(tmp_path: Path) -> None:
+    with Rows(tmp_path) as rows:
+        number = rows.measurement(key(), FACTS)
+        failed = {"answer": None, "right": None, "fault": "It fails.", "detail": "why"}
+        rows.write([row(number, 0, **failed)])
+        assert read(tmp_path).fault.tolist() == ["It fails."]
+        rows.forget_faults(number)
+        assert not rows.stored(number)
+        rows.write([row(number, 0)])
+        rows.write([row(number, 1, **failed)])
+        rows.forget_faults(number)
+        assert len(rows.stored(number)) == 2

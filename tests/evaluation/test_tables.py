@@ -1,64 +1,33 @@
-"""Tables: the contract's columns, Wilson's interval, pooled seeds, threat models once."""
+"""Stored rows as tables: the contract's columns, Wilson's interval, pooled seeds; in pandas, and as ``rita rows`` has them."""
 
 import csv
 import io
+import json
 import math
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import pytest
 
-from rita_demo import load_runs, only_right
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.frames import read as read_rows
 from rita_demo.evaluation.report import cells, tables
-from rita_demo.evaluation.report.cells import as_csv
-from rita_demo.evaluation.report.paper_table import PaperTable
+from rita_demo.evaluation.report.cells import CSV_COLUMNS, as_csv, load_runs
+from rita_demo.evaluation.rows import COLUMNS
 from rita_demo.records.intervals import wilson
-from tests.evaluation.conftest import draw_dataset
-from tests.evaluation.frames import cell, column, frames, markdown_tables, table
+from tests.documented import documented, example
+from tests.evaluation.conftest import cut, headers
+from tests.evaluation.frames import cell, column, frames, markdown_tables, overview, table
 
-COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
-Run = Callable[..., Path]
+OF_CSV = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
 
 
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert cli.main(["tables", str(runs), "--format", form]) == 0
     return capsys.readouterr().out
-
-
-def test_a_picture_that_was_swapped_under_its_name_tears_its_cells_apart(tiny_model_dir, tmp_path, capsys) -> None:
-    data, out = tmp_path / "data", tmp_path / "runs"
-    draw_dataset(data / "toys", ".", ".", "list.json", ["cat", "dog"], 2)
-    (data / "toys" / "list.json").unlink()
-    words = (
-        f"evaluate --dataset toys --split all --data-root {data} --methods clip,rita --attack pgd --steps 1 --budget 4"
-    )
-    words += f" --set views=6 --set prompts=2 --backbone local-dir:{tiny_model_dir} --out {out} --protocols "
-    assert cli.main([*words.split(), "off,stream"]) == 0
-    shutil.copytree(out, tmp_path / "all" / "1")
-    shutil.copy(data / "toys" / "dog" / "1.png", data / "toys" / "cat" / "0.png")
-    assert cli.main([*words.split(), "stream"]) == 0
-    shutil.copytree(out, tmp_path / "all" / "2")
-    for folder, clip in ((out, 1), (tmp_path / "all", 2)):
-        overview, _ = markdown_tables(read(folder, "markdown", capsys))
-        swapped = "another picture under the name cat/0.png ("
-        rows = [(row[0].partition(" ")[0], row[1], swapped in row[-1]) for row in overview[1:]]
-        new = [("CLIP", "", False), ("RITA", "stream", False)]
-        old = [("RITA", "off", True), ("RITA", "stream", True)]
-        assert sorted(rows) == sorted([*new, *old, *[("CLIP", "", True)] * (clip - 1)])
-        assert not any("/ " in row[2] for row in overview[1:])
-        assert read(folder, "csv", capsys).count("clip") == clip
-        ((_, *paper),) = markdown_tables(PaperTable(cells.cells(folder)).markdown())
-        assert len(paper) == len(rows)
-    with pytest.warns(UserWarning, match="another picture under the name cat/0.png"):
-        found = load_runs(tmp_path / "all")
-    assert len(found[found["method"] == "clip"]) == 8
-    found = only_right(tmp_path / "all" / "1", tmp_path / "all" / "2", method=("rita", "clip"), protocol=("off", None))
-    assert "of 3 pictures right" in found.attrs["sentence"]
 
 
 def test_wilson_solves_its_own_quadratic_and_its_ends_are_exactly_0_and_1_where_nothing_or_everything_is_right() -> (
@@ -82,7 +51,7 @@ def test_wilson_solves_its_own_quadratic_and_its_ends_are_exactly_0_and_1_where_
 
 def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = read(runs, "csv", capsys)
-    assert text.splitlines()[0] == COLUMNS
+    assert text.splitlines()[0] == OF_CSV
     lines = list(csv.DictReader(io.StringIO(text)))
     named = {(line["method"], line["attack"], line["protocol"]): line for line in lines}
     assert len(named) == len(lines) == 2 * (1 + 1 + 2)
@@ -152,9 +121,6 @@ MADE = (
     (("adaptive", "adaptive.restarts=1"), "adaptive 4/255, 2 steps, adaptive.restarts=1"),
     (("adaptive", "attack_views=2"), "adaptive 4/255, 2 steps, attack_views=2"),
     (("eot", "attack_views=2"), "eot 4/255, 2 steps, attack_views=2"),
-    (("patch", "patch.area=0.3"), "patch, 2 steps, patch.area=0.3"),
-    (("typographic", "typographic.word=shoe"), "typographic, typographic.word=shoe"),
-    (("fgsm", "adversarial_roundtrip=truncate"), "fgsm 4/255, adversarial_roundtrip=truncate"),
     (("pgd", "attack_seed=3"), "pgd 4/255, 2 steps, attack_seed=3"),
 )
 
@@ -183,77 +149,55 @@ def test_settings_that_act_in_an_attack_alone_are_part_of_its_column_and_tear_no
     assert len({line["settings"] for line in lines if (line["method"], line["attack"]) == ("clip", "adaptive")}) == 2
 
 
-def test_a_setting_that_acts_in_one_methods_attack_alone_stands_beside_its_number(
-    run_evaluate, tmp_path, capsys
-) -> None:
-    few = ["--limit", "1", "--methods", "clip,ensemble", "--attack", "none,eot", "--set", "attack_views=2"]
-    runs = run_evaluate(tmp_path / "runs", *few, "--sweep", "view_scale=0.08,0.2")
-    overview, *_ = markdown_tables(read(runs, "markdown", capsys))
-    assert overview[0][2:-1] == ["clean", "eot 4/255, attack_views=2"]
-    _, clip, *ensemble = overview
-    assert re.fullmatch(r"\d+\.\d( \(view_scale=0\.2\))? / \d+\.\d( \(view_scale=0\.2\))?", clip[3])
-    assert clip[3].count("view_scale=0.2") == 1
-    assert sorted(row[-1] for row in ensemble) == ["views=6", "views=6, view_scale=0.2"]
+def test_tables_figures_and_load_runs_take_folders_of_run_folders(runs: Path, tmp_path: Path, capsys) -> None:
+    one, other = (Path(shutil.copytree(runs, tmp_path / "all" / name)) for name in ("one", "other"))
+    for folder, method in ((one, "clip"), (other, "rita")):
+        cut(folder, 0, f"method = '{method}'")
+    both, whole = load_runs(tmp_path / "all"), load_runs(runs)
+    pandas.testing.assert_frame_equal(both, load_runs(one, other))
+    by = list(both)[:11]  # the numbers of measurements follow the folders
+    frames = [frame.drop(columns="measurement").sort_values(by, ignore_index=True) for frame in (both, whole)]
+    pandas.testing.assert_frame_equal(*frames)
+    assert overview(tmp_path / "all") == overview(runs), "with the comparisons between methods of both folders"
+    printed = set()
+    for words in ([tmp_path / "all"], [one, other], [runs]):
+        assert cli.main(["tables", *map(str, words), "--format", "csv"]) == 0
+        printed.add(capsys.readouterr().out)
+    assert len(printed) == 1
 
 
-def test_what_is_not_measured_is_named_by_its_memory_and_settings_where_a_method_has_several_rows() -> None:
-    text = tables.as_markdown(table(cell("rita", "none"), cell("rita", "pgd", protocol="off"), cell("clip", "pgd")))
-    assert (
-        "–: not measured: RITA, memory stream, recommended under pgd 1/255, 7 steps; CLIP (1 view) under clean; RITA, "
-        "memory off, recommended under clean."
-    ) in text
+def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:
+    assert documented("Rows of evaluate") == list(load_runs(runs).columns)
+    assert sorted(documented("The facts of a measurement")) == sorted(headers(runs)[0].facts)
+    assert documented("Tables as CSV") == list(CSV_COLUMNS)
 
 
-def test_methods_by_attackers_who_know_them_share_one_threat_model_and_own_methods_have_no_memory() -> None:
-    shared = "The attacker knows everything."
-    known = [cell(m, "adaptive", threat=[shared, f"It knows {m}."]) for m in ("clip", "ensemble")]
-    text = tables.as_markdown(table(*known))
-    assert text.count(shared) == 1
-    assert "- CLIP (1 view): It knows clip.\n- Ensemble: It knows ensemble." in text
-    titles = re.findall("^### (.*)", text, re.MULTILINE)
-    assert len(titles) == len(set(titles))
-    overview, _ = markdown_tables(tables.as_markdown(table(cell("mine", method_title="Mine"), cell("ensemble"))))
-    assert [row[:2] for row in overview[1:]] == [["Ensemble", ""], ["Mine", ""]]
-    kept, _ = markdown_tables(tables.as_markdown(table(cell("mine", protocol="stream"))))
-    assert kept[1][:2] == ["mine", "stream"]
-    # a defence that is not loaded stands in the column of its attack and its steps
-    special = {"views": 8, "adaptive.steps": 2, "attack_views": 3}
-    settings = {"views": 8, "attack_views": 3}
-    (one,) = table(cell("mine", "adaptive", "y", non_default=special, method_settings=settings)).itertuples()
-    assert (one.variant, one.of_attack, one.also) == ("views=8", "attack_views=3", "")
+@pytest.mark.parametrize(
+    ("number", "end", "said"),
+    [(0, "\0", "stream"), (1, "\0", "stored_as"), (2, "evaluate(", "pictures right that CLIP")],
+)
+def test_the_documents_lines_run(number: int, end: str, said: str, runs: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(runs.parent)
+    lines = example(number).rpartition(end)[0] or example(number)
+    exec(lines.replace("RUNS", runs.name).replace("MORE", runs.name), {})
+    assert said in capsys.readouterr().out
 
 
-def test_signs_of_masking_name_the_rows_settings_and_compare_the_same_pictures_only() -> None:
-    def said(*found: tuple) -> list[str]:
-        return [line for line in tables.as_markdown(table(*found)).splitlines() if "masking" in line]
-
-    special = {"views": 8}
-    own = {"method_settings": special, "budget": 4}
-    knows = cell("rita", "adaptive", 18 * "y" + 2 * "n", non_default=special | {"adaptive.steps": 8}, **own)
-    assert said(knows) == ["RITA, 4/255, memory stream, views=8, adaptive.steps=8: Signs of masking: not checked."]
-    few = 2 * "y" + 18 * "n"
-    same = cell("rita", "pgd", few, non_default=special, **own)
-    assert "Signs of masking: is the attacker who knows it weaker" in said(knows, same)[0]
-    shifted = [chr(ord("b") + n) for n in range(20)]
-    for other in (
-        cell("rita", "pgd", few, non_default={}, **own),
-        cell("rita", "pgd", few, non_default=special, names=shifted, **own),
-        cell("rita", "pgd", few + "n", non_default=special, **own),
-    ):
-        assert said(knows, other) == said(knows)
-
-
-def test_tables_show_an_emptied_memory_only_where_it_is_asked_for(run_evaluate, tmp_path, capsys) -> None:
-    few = ("--methods", "rita", "--attack", "none", "--limit", "2", "--protocols")
-    out, alone = run_evaluate(tmp_path / "runs", *few, "off,reset"), run_evaluate(tmp_path / "alone", *few, "reset")
-    for words, shown, err in (
-        ([out], False, "1 of 2 measured cells are not shown: --protocols off,reset shows them.\n"),
-        ([out, "--protocols", "off,reset"], True, ""),
-        ([alone], True, ""),  # there is nothing else
-    ):
+def test_csv_and_json_lines_have_every_answer_exactly(runs: Path, capsys) -> None:
+    frame, shown = load_runs(runs), [*COLUMNS, "content", "place"]
+    said = []
+    for option in ("--csv", "--jsonl"):
         capsys.readouterr()
-        assert cli.main(["tables", *map(str, words)]) == 0
-        printed = capsys.readouterr()
-        assert ("| reset |" in printed.out, printed.err) == (shown, err)
-    assert ",reset," in read(out, "csv", capsys)
-    assert cli.main(["tables", str(out), "--protocols", "sometimes"]) == 2
+        assert cli.main(["rows", str(runs), option]) == 0
+        said.append(capsys.readouterr().out)
+    lines = [json.loads(line) for line in said[1].splitlines()]
+    assert len(lines) == len(frame) > 50
+    assert list(lines[0]) == shown == [*list(frame)[: list(frame).index("seconds_method") + 1], "content", "place"]
+    for name in ("picture", "answer", "margin", "probability", "entered", "seed"):
+        assert [line[name] for line in lines] == frame[name].tolist()
+    assert {line["already_wrong"] for line in lines} == {None, True, False}
+    table = pandas.read_csv(io.StringIO(said[0]))
+    assert list(table) == shown
+    assert table.margin.tolist() == frame.margin.tolist()
+    assert cli.main(["rows", str(runs)]) == 0
+    assert capsys.readouterr().out == said[0], "CSV, where nothing is said"

@@ -9,7 +9,6 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.page import DataFolders, clouds, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.report.cells import cells as table_of
 from rita_demo.evaluation.report.cells import points_of
@@ -64,13 +63,13 @@ def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: 
         "": "pgd",
     }
     assert len({h.columns["settings"] for h in found.values()}) == 3
-    for target, sentences in (
-        ("cup", ("towards “cup”", "raises CLIP's probability of “cup” most", "Pictures of 'cup' itself are left out")),
-        ("next", ("the class after the true one",)),
-        ("", ("away from the true class",)),
+    for target, sentence in (
+        ("cup", "towards “cup”"),
+        ("next", "the class after the true one"),
+        ("", "away from the true"),
     ):
         assert found[target].cell.target == target
-        assert all(sentence in " ".join(found[target].facts["threat"]) for sentence in sentences)
+        assert sentence in " ".join(found[target].facts["threat"])
     assert places(out, "attacked") == 3, "nothing is mixed"
     text, table = overview(out), table_of(out)
     reached = {line.attack: (line.target_hits, line.n) for line in table.itertuples()}
@@ -106,15 +105,3 @@ def test_an_invalid_target_gives_an_error_message(command_line, data_root: Path,
     (tmp_path / "oxford_pets/split_zhou_OxfordPets.json").write_text(json.dumps(split))
     with pytest.raises(DataError, match="All pictures of 'pets' are of the target 'cat'"):
         collect("pets", tmp_path, "val", limit=None, allow_partial=True, exclusions="cat")
-
-
-def test_a_stored_stream_reopens_with_its_target(run_evaluate, data_root, tiny_model_dir, tmp_path) -> None:
-    run_evaluate(tmp_path / "aimed", "--attack", "none,pgd", "--target", "next")
-    places, engine = DataFolders(data_root, tmp_path), Engine(f"local-dir:{tiny_model_dir}", "cpu")
-    one = next(s for s in clouds.stored_streams(places) if s.columns["attack"] == "pgd@next")
-    met = streams.open_stream_picture(engine, places, one, 2)
-    assert met.target == (met.label + 1) % 3
-    steps = clouds.load_cloud_steps(places, one.name, engine)
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    assert len(end.value.value.ids) == 12  # the features of the targeted attack were found

@@ -1,4 +1,4 @@
-"""Pictures that cannot be opened are found before the run, named at once, and left out where that is allowed."""
+"""Pictures that cannot be opened or are missing, and a random split, are named before the run and in the tables."""
 
 import os
 import shutil
@@ -10,11 +10,8 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.page.clouds import cloud_set
-from rita_demo.evaluation.pictures import REPORT_EVERY, PictureSet, choose_usable, collect
-from rita_demo.records.errors import DataError
-from rita_demo.scripting.evaluate import evaluate
-from tests.evaluation.conftest import cells, headers
+from rita_demo.evaluation.pictures import PictureSet, collect
+from tests.evaluation.conftest import cells, draw_dataset, headers
 
 CLASSES = ("crab", "cup", "owl")
 BROKEN = ("crab/2.png", "cup/0.png", "cup/5.png", "owl/3.png")
@@ -99,66 +96,6 @@ def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(root, t
     assert "28 rows, 0 of them new" in capsys.readouterr().out
 
 
-def test_a_class_of_which_no_picture_can_be_opened_is_named_among_what_is_left_out(root: Path) -> None:
-    break_pictures(root)
-    assert not collected(root).skipped
-    for path in (root / "mine/cup").iterdir():
-        path.write_bytes(b"")
-    for limit in (None, 5):
-        found = collected(root, limit)
-        sentence = "mine: No picture of cup can be opened; a class stays a prompt until its folder is removed."
-        assert found.notes[0] == sentence
-        assert found.names == CLASSES
-
-
-def test_a_broken_file_beside_the_same_pictures_is_added_to_the_header_alone(root, tmp_path, tiny_model_dir) -> None:
-    command = command_line_of(root, tmp_path / "runs", tiny_model_dir, "--allow-partial")
-    assert cli.main(command) == 0
-    before, (first, *_) = cells(tmp_path / "runs"), headers(tmp_path / "runs")
-    (root / "mine/cup/6.png").write_bytes(b"")
-    assert cli.main(command) == 0
-    assert cells(tmp_path / "runs") == before
-    left_out = {"left_out": {"cup/6.png": "Expected a picture, but the file is empty."}}
-    assert headers(tmp_path / "runs")[0].facts == first.facts | left_out
-    (root / "mine/cup/6.png").unlink()
-    assert cli.main(command) == 0
-    assert headers(tmp_path / "runs")[0] == first
-
-
-def test_a_limit_is_filled_with_pictures_that_can_be_used(root: Path) -> None:
-    whole = [item.id for item in collected(root, 12).items]
-    break_pictures(root)
-    alone = [item.id for item in collected(root).items if item.id not in BROKEN]
-    assert len(alone) == 14
-    choices = {limit: collected(root, limit) for limit in (3, 7, 12, 14, 99)}
-    for limit, chosen in choices.items():
-        ids = [item.id for item in chosen.items]
-        assert len(ids) == min(limit, 14)
-        assert set(ids) <= set(alone)
-        assert ids == [item.id for item in choices[99].items][:limit], "a smaller choice is part of a larger one"
-        assert set(chosen.unusable) <= set(BROKEN)
-    assert choices[99].available == 14
-    assert set(whole) & set(BROKEN), "otherwise nothing was replaced"
-    for name in BROKEN:
-        (root / "mine" / name).unlink()
-    assert choices[12].items == collected(root, 12).items, "as if the broken ones were not there"
-
-
-def test_a_repaired_picture_is_used_again_and_a_set_of_broken_ones_is_refused_with_all_names(root: Path) -> None:
-    break_pictures(root)
-    assert len(collected(root).items) == 14
-    for name in BROKEN:
-        (root / "mine" / name).unlink()
-        shutil.copyfile(root / "mine/crab/1.png", root / "mine" / name)
-    assert len(collected(root, allow_partial=False).items) == 18
-    for path in (root / "mine").rglob("*.png"):
-        path.write_bytes(b"")
-    with pytest.raises(DataError, match="18 of 18 pictures cannot be used") as refused:
-        collected(root)
-    assert all(f"{name}/{number}.png" in str(refused.value) for name in CLASSES for number in range(6))
-    assert refused.value.hint == "Choose another dataset."
-
-
 def test_what_is_no_regular_file_is_never_opened_and_named(root: Path) -> None:
     path = root / "mine/cup/0.png"
     for make in (
@@ -171,37 +108,53 @@ def test_what_is_no_regular_file_is_never_opened_and_named(root: Path) -> None:
         assert list(collected(root).unusable) == ["cup/0.png"]
 
 
-def test_a_long_check_reports_its_progress(root: Path) -> None:
-    (item, *_), sentences = collected(root).items, list[str]()
-    many = [type(item)(f"{number}", 0, item.source) for number in range(2 * REPORT_EVERY + 1)]
-    chosen, unusable = choose_usable(many, lambda items: items, sentences.append)
-    assert (len(chosen), unusable) == (2 * REPORT_EVERY + 1, {})
-    assert sentences == [f"Opening every picture once: {n} of 1001" for n in (REPORT_EVERY, 2 * REPORT_EVERY)]
+MISSING = "5 of the 12 listed pictures are missing and are not measured"
+FIRST = "the first of them dtd/images/dotted/1.png."
+ABSENT = "split_zhou_Caltech101.json is absent"
+RANDOM = f"A random split (seed 0): {ABSENT}, and numbers on it are not those of CoOp's split."
 
 
-def test_a_cloud_takes_other_pictures_for_broken_ones(root: Path) -> None:
-    before = cloud_set("mine", root, "all", 2, 4)
-    assert len(before.items) == 8
-    break_pictures(root)
-    after = cloud_set("mine", root, "all", 2, 4)
-    assert len(after.items) == 8
-    assert not {item.id for item in after.items} & set(BROKEN)
-    assert set(after.unusable) <= set(BROKEN)
-    with pytest.raises(DataError, match="Only 2 classes of mine"):
-        cloud_set("mine", root, "all", 3, 5)
+@pytest.fixture
+def incomplete(tmp_path: Path) -> Path:
+    """DTD without one of its three classes and without a picture of another; Caltech101 without its split file."""
+    root = tmp_path / "data"
+    root.mkdir()
+    draw_dataset(root, "dtd", "images", "split_zhou_DescribableTextures.json", ["dotted", "striped", "lined"], 4)
+    shutil.rmtree(root / "dtd/images/lined")
+    (root / "dtd/images/dotted/1.png").unlink()
+    draw_dataset(root, "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", ["cat", "dog", "cup"], 8)
+    (root / "caltech-101/split_zhou_Caltech101.json").unlink()
+    return root
 
 
-def test_python_hears_of_it_too(root: Path, engine: Engine) -> None:
-    break_pictures(root)
-    heard: list[str] = []
-    asked = {
-        "methods": "clip",
-        "attack": "none",
-        "budget": 4,
-        "protocols": "off",
-        "split": "all",
-        "allow_partial": True,
-    }
-    rows = evaluate("mine", **asked, data_root=root, engine=engine, settings={"views": 6}, report=heard.append)
-    assert len(rows) == 14
-    assert heard[0].startswith("mine: 4 of 18 pictures cannot be used.")
+def measured(root: Path, out: Path, model: Path, dataset: str, *more: str) -> int:
+    given = ["--data-root", root, "--dataset", dataset, "--split", "test", "--methods", "clip", "--attack", "none"]
+    given += ["--budget", "4", "--protocols", "off", "--set", "views=4", "--backbone", f"local-dir:{model}"]
+    given += ["--out", out]
+    return cli.main(["evaluate", *map(str, given), *more])
+
+
+def test_missing_pictures_of_a_list_are_counted_at_the_start_in_the_header_and_in_every_table(
+    incomplete, tmp_path, tiny_model_dir, capsys
+) -> None:
+    out = tmp_path / "runs"
+    assert measured(incomplete, out, tiny_model_dir, "dtd", "--allow-partial") == 0
+    assert f"dtd (test): {MISSING}, {FIRST}" in capsys.readouterr().err.splitlines()
+    (header,) = headers(out)
+    assert tuple(header.facts[name] for name in ("pictures", "missing", "listed")) == (7, 5, 12)
+    assert cli.main(["tables", str(out)]) == 0
+    assert capsys.readouterr().out.count(f"{MISSING}.") == 1
+
+
+def test_a_random_split_is_named_at_the_start_and_in_every_table(incomplete, tmp_path, tiny_model_dir, capsys):
+    out = tmp_path / "runs"
+    assert measured(incomplete, out, tiny_model_dir, "caltech101") == 0
+    assert f"caltech101 (test:own): {RANDOM}" in capsys.readouterr().err.splitlines()
+    assert cli.main(["tables", str(out)]) == 0
+    printed = capsys.readouterr().out.partition("## How to read")[0]
+    assert printed.count(RANDOM) == 1
+    for form in ("csv", "points"):
+        assert cli.main(["tables", str(out), "--format", form]) == 0
+        printed, said = capsys.readouterr()
+        assert RANDOM not in printed
+        assert said == f"caltech101 (test:own): {RANDOM}\n"

@@ -1,13 +1,7 @@
 """``judge``: a verdict that follows from the rows, and what may go wrong with somebody's own defence."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +13,6 @@ from markupsafe import escape
 from rita_demo import judge, load_runs
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
-from rita_demo.process.plugin_file import PluginError
-from rita_demo.records.errors import SettingError
 from rita_demo.records.intervals import wilson
 from rita_demo.scripting.judge import outcome
 from tests.conftest import forget_plugins
@@ -106,19 +98,6 @@ def test_pictures_without_an_answer_are_counted_and_left_out(judged) -> None:
     assert "and 1 without an answer are left out" in model["said"]
 
 
-def test_no_answer_at_all_cannot_be_judged(judged, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
-        result = judged("    raise ValueError('never')\n")
-    model, (name,) = model_of(result), result["models"]
-    assert f": cannot be judged on {name}: no picture has an answer under every attack." in result["verdict"]
-    nothing = {"percent": None, "low": None, "high": None, "n": 0}
-    assert list(model["shares"]["mine"].values()) == 5 * [nothing]
-    assert model["shares"]["clip"]["all"] == nothing
-    assert model["tests"] == {}
-    assert result["latex"].count(" -- ") == 5
-    assert "no answer" in (tmp_path / "judged/judge.html").read_text()
-
-
 def test_a_defence_without_a_gradient_is_attacked_by_queries(judged) -> None:
     with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
         model = model_of(judged(CONSTANT))
@@ -127,19 +106,6 @@ def test_a_defence_without_a_gradient_is_attacked_by_queries(judged) -> None:
     sentence = "attacked by queries as it gives no gradient; so few pictures cannot show a gain (p is at least 0.12"
     assert sentence in model["said"]
     assert model["masking"] == "Signs of masking: not checked."
-
-
-def test_what_is_no_defence_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text("Mine = 3\n")
-    for defence, sentence in (
-        ("nothing.py:Mine", "There is no file"),
-        ("clip", "One defence is judged; got clip"),
-        ("x", "One defence is judged"),
-        (f"{tmp_path}/bad.py:Mine", "Mine is a int; expected Defence or a function"),
-    ):
-        with pytest.raises((PluginError, SettingError), match=sentence):
-            judge(defence, out=tmp_path / "judged")
-        assert not (tmp_path / "judged").exists()
 
 
 def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tmp_path: Path, capsys) -> None:
@@ -154,25 +120,6 @@ def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tm
     assert (written["limit"], written["seeds"], written["settings"]["views"]) == (4, [0], 4)
     assert cli.main(["judge", *words]) == 0
     assert f"{len(load_runs(*tmp_path.glob('judged/rows/*')))} rows were found" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_killed_and_called_again_it_ends_with_the_same_files(judged, data, tiny_model_dir, tmp_path) -> None:
-    (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
-    given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "limit": 4}
-    given |= {"quick": True, "backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}
-    code = f"from rita_demo import judge\njudge({f'{tmp_path}/mine.py:Mine'!r}, report=lambda s: print(s, flush=True), **{given!r})"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()) as process:
-        assert process.stdout is not None
-        for _ in range(5):  # in the middle of the first attacker
-            assert process.stdout.readline()
-        process.send_signal(signal.SIGKILL)
-    assert not (tmp_path / "killed/judge.json").exists()
-    time.sleep(0.1)
-    again = judged(CLIP, out=tmp_path / "killed")
-    assert again == judged(CLIP, out=tmp_path / "whole")
-    texts = [(tmp_path / name / "judge.json").read_bytes() for name in ("killed", "whole")]
-    assert texts[0] == texts[1]
 
 
 @pytest.mark.nightly
@@ -205,16 +152,3 @@ def test_the_verdict_is_the_rule_word_for_word() -> None:
             assert kept.to_dict("index") == {
                 name: {method: float(share) for method, share in row.items()} for name, row in pictures.items()
             }
-
-
-def test_every_outcome_happens() -> None:
-    """Pictures that only one of two keeps, from none to all of twelve."""
-    found = set()
-    for mine, clip, ensemble in product((0, 6, 12), repeat=3):
-        rows = [
-            {"method": method, "attack": "none", "picture": str(number), "right": number < kept}
-            for method, kept in (("mine", mine), ("clip", clip), ("ensemble", ensemble))
-            for number in range(12)
-        ]
-        found |= {outcome(pd.DataFrame(rows), "mine", 0.05, masked)[0].partition(" (")[0] for masked in (False, True)}
-    assert found == {"a gain shows", "a gain is not counted", "a loss shows", "no gain shows"}

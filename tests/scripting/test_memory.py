@@ -61,27 +61,6 @@ def test_a_run_from_a_file_is_what_the_page_decides(picture, engine, page, expor
         assert mine.to_json()["clean"]["methods"]["rita"] != empty.to_json()["clean"]["methods"]["rita"]
 
 
-def test_the_terminal_begins_with_it_too(engine: Engine, exported: Path, tmp_path: Path) -> None:
-    words = ["--classes", ",".join(NAMES), "--attack", "none", "--methods", "clip", "--memory", str(exported)]
-    words += [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    assert cli.main(["explain", str(SECOND), *words, "--json", str(tmp_path / "a.json")]) == 0
-    mine = run(SECOND, NAMES, attack="none", methods="clip", settings=SETTINGS, engine=engine, memory=exported)
-    written = json.loads((tmp_path / "a.json").read_text())
-    assert written["clean"] == json.loads(json.dumps(mine.to_json()["clean"]))
-
-
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (("cup", "dog", "cat"), "only the memory has crab; only those in use dog"),
-        (("crab", "cup", "cat"), "another order"),
-    ],
-)
-def test_other_class_names_are_named(names: tuple[str, ...], said: str, engine: Engine, exported: Path) -> None:
-    with pytest.raises(FileError, match=said):
-        run(SECOND, names, attack="none", settings=SETTINGS, engine=engine, memory=exported)
-
-
 def test_a_memory_that_would_not_be_used_and_a_file_that_is_none_are_refused(exported: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="protocol=stream; got off"):
         run(SECOND, NAMES, settings={"protocol": "off"}, memory=exported)
@@ -89,3 +68,12 @@ def test_a_memory_that_would_not_be_used_and_a_file_that_is_none_are_refused(exp
         run(SECOND, NAMES, memory=tmp_path / "none.zip")
     with pytest.raises(FileError, match="not a zip"):
         stored_views(FIRST)
+
+
+def test_the_terminal_begins_with_it_too(engine: Engine, exported: Path, tmp_path: Path) -> None:
+    words = ["--classes", ",".join(NAMES), "--attack", "none", "--methods", "clip", "--memory", str(exported)]
+    words += [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+    assert cli.main(["explain", str(SECOND), *words, "--json", str(tmp_path / "a.json")]) == 0
+    mine = run(SECOND, NAMES, attack="none", methods="clip", settings=SETTINGS, engine=engine, memory=exported)
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert written["clean"] == json.loads(json.dumps(mine.to_json()["clean"]))

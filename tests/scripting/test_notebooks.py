@@ -42,12 +42,3 @@ def test_the_first_look_shows_the_page_and_the_tables(tmp_path: Path, monkeypatc
     said = [output["data"]["text/plain"] for output in outputs if "data" in output]
     assert "np.int64(4))" in said[2], "no pixel moves by more than the budget"
     assert (tmp_path / "run.zip").is_file()
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(900)
-def test_cache_inspection_shows_occupancy_purity_and_entries_per_class(tmp_path, monkeypatch) -> None:
-    outputs = outputs_of(ROOT / "notebooks" / "cache_inspection.ipynb", tmp_path, monkeypatch, pictures=6)
-    text = "\n".join(output["data"]["text/plain"] for output in outputs if "data" in output)
-    assert (tmp_path / "cache-inspection" / "textures-6" / "rows.sqlite").is_file()
-    assert all(word in text for word in ("occupancy", "purity", "count", "correct_count", "none", "pgd")), text

@@ -37,15 +37,6 @@ def test_python_and_the_command_line_give_the_same_json(coffee: RunResult, tmp_p
     assert written | {"timings": 0} == json.loads(json.dumps(coffee.to_json())) | {"timings": 0}
 
 
-def test_the_frame_has_a_row_per_method(coffee: RunResult) -> None:
-    frame, answers = coffee.to_frame(), coffee.to_json()
-    assert list(frame.index) == ["clip", "ensemble", "rita"]
-    for method in frame.index:
-        assert frame.loc[method, "attacked_answer"] == answers["attacked"]["methods"][method]["label"]
-        assert frame.loc[method, "clean_margin"] == answers["clean"]["methods"][method]["margin"]
-    assert "ensemble" in repr(coffee)
-
-
 def test_a_notebook_gets_the_page_in_a_sandboxed_frame(coffee: RunResult) -> None:
     shown = coffee._repr_html_()
     (frame,) = re.findall(r"<iframe [^>]*>", shown)
