@@ -18,7 +18,7 @@ from rita_demo.settings import RECOMMENDED
 from tests.attacks.test_attacks import MODEL, noisy, picture, run
 
 
-@pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])
+@pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.nightly), 8])
 def test_pixels_equal_the_autoattack_package(budget: int) -> None:
     """With 2/255 nothing succeeds before the last part, so that all four are run; with channels last, as from the engine."""
     label = MODEL(picture()[None]).argmax(1)
@@ -34,7 +34,7 @@ def test_pixels_equal_the_autoattack_package(budget: int) -> None:
     assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_with_sampled_logits_the_version_is_rand() -> None:
     queries = []
 
@@ -46,13 +46,6 @@ def test_with_sampled_logits_the_version_is_rand() -> None:
     assert trace.fooled
     assert len(queries) >= 2000  # 100 steps with 20 gradients each
     assert len(set(queries)) == len(queries)  # never the same draw twice
-
-
-def test_misclassified_pictures_are_not_changed() -> None:
-    wrong = (int(MODEL(picture()[None]).argmax()) + 1) % 5
-    _, trace = run(MODEL, "autoattack", label=wrong, budget=16)
-    assert (trace.already_wrong, trace.fooled, trace.linf) == (True, False, 0)
-    assert run(MODEL, "autoattack", budget=0)[0] == [], "no part without a budget"
 
 
 def test_four_classes_are_enough_and_fewer_give_an_error_message() -> None:
@@ -89,8 +82,8 @@ def attacked(name: str, target: int | None = None, **own: object) -> AttackTrace
     return run_to_end(attack_steps(logits, PICTURE, settings, [0], [5], [target], names=NAMES))[0]
 
 
-@pytest.mark.parametrize("area", [0.1, 0.2])
-def test_a_patch_changes_one_square_and_nothing_else(area: float) -> None:
+def test_a_patch_changes_one_square_and_nothing_else() -> None:
+    area = 0.1
     trace = attacked("patch", area=area, steps=10)
     moved = (np.asarray(trace.pixels) != np.asarray(trace.frames[0])).any(-1)
     rows, columns = np.flatnonzero(moved.any(1)), np.flatnonzero(moved.any(0))
@@ -110,17 +103,6 @@ def test_the_place_of_a_patch_follows_the_seed_and_it_fits() -> None:
     assert int(patch_mask(4, 100, 0.5, 0).sum()) == 16, "a square is no higher than the picture"
     with pytest.raises(SettingError, match=r"patch\.area is a number from 0\.01 to 0\.5"):
         RECOMMENDED.replace(**{"patch.area": 1.5})
-
-
-def test_the_written_word_is_black_on_a_white_label_at_the_bottom() -> None:
-    trace = attacked("typographic", word="crab")
-    frame = np.asarray(trace.pixels)
-    moved = (frame != np.asarray(trace.frames[0])).any(-1)
-    assert not moved[:48].any(), "the upper half stays"
-    label = frame[moved]
-    assert (label == 255).all(-1).mean() > 0.3
-    assert (label < 60).all(-1).mean() > 0.05
-    assert not np.array_equal(frame, np.asarray(attacked("typographic", word="dog").pixels))
 
 
 def test_without_a_word_the_target_or_the_most_probable_wrong_class_is_written() -> None:

@@ -43,15 +43,9 @@ def test_a_plugin_runs_like_the_attack_it_equals(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         (IMPORT + "ATTACK = Attack('plugin')", "mine.py, line 2: TypeError"),
-        (
-            IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
-            "mine.py, line 2: ValueError: step is a function or one of sign, momentum, none",
-        ),
         (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
         ("gone.py:ATTACK", "no file 'gone.py'"),
         ("mine.py", "not FILE.py:NAME"),
-        ("mine.py:a b", "not FILE.py:NAME"),
     ],
 )
 def test_a_file_or_a_name_that_cannot_be_used_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -90,15 +84,10 @@ COMPONENT = "def own(*a):\n    return {}\n"
     [
         ("step=own", COMPONENT.format("a[0][:1, :1]"), r"line 2: step of .* has shape \(1, 1, 12, 12\); expected"),
         ("step=own", COMPONENT.format("a[0] * float('nan')"), "line 2: step of .* not finite"),
-        ("start=own", COMPONENT.format("None"), "line 2: start of .* is a NoneType; expected a torch.Tensor"),
-        ("goal=own", COMPONENT.format("a[0].sum()"), r"line 2: goal of .* has shape \(\); expected \(1,\)"),
         ("project=own", COMPONENT.format("a[0] * 0 + 0.5"), "line 2: project of .* moves a pixel value by .*/255"),
-        ("project=own", COMPONENT.format("a[0] + 1"), "line 2: project of .* leaves the range of pixels"),
         ("step=own", STATE.format("iterate"), r"line 2: step of .* is a Tensor; expected a pair \(pixels, state\)"),
-        ("step=own", STATE.format("iterate[:, :1], 1"), r"line 2: step of .* has shape \(1, 1, 12, 12\); expected"),
         ("step=own", COMPONENT.format("a[7]"), "line 3: IndexError: tuple index"),
         ("loop=own", COMPONENT.format("iter(())"), "line 2: the result of .* has no frames"),
-        ("transform=own", COMPONENT.format("(lambda p, s: 1 / 0)"), "line 3: ZeroDivisionError"),
     ],
 )
 def test_a_wrong_result_gives_one_sentence(tmp_path: Path, options: str, functions: str, sentence: str) -> None:
@@ -126,12 +115,3 @@ def test_the_result_of_an_own_loop_is_checked(tmp_path: Path) -> None:
     registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
     with pytest.raises(PluginError, match="has a loss that is not finite"):
         run(MODEL, "plugin")
-
-
-def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> None:
-    def full(pixels: torch.Tensor) -> torch.Tensor:
-        raise torch.OutOfMemoryError("no room")
-
-    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
-    with pytest.raises(torch.OutOfMemoryError):
-        run(full, "plugin")  # type: ignore[arg-type]

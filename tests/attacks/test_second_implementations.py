@@ -45,7 +45,7 @@ def test_goals_equal_the_reference_formulas(goal: str, target: int | None) -> No
             assert torch.equal(mine > 0, answer.argmax(1) != label)
 
 
-@pytest.mark.parametrize(("small", "top", "left"), [(9, 0, 0), (9, 1, 0), (10, 0, 0), (8, 2, 1)])
+@pytest.mark.parametrize(("small", "top", "left"), [(10, 0, 0), (8, 2, 1)])
 def test_a_shrunk_picture_lies_on_black(small: int, top: int, left: int) -> None:
     picture = torch.rand(3, 10, 10, generator=torch.Generator().manual_seed(2))
     mine = resized_and_padded(picture, small, top, left)
@@ -139,8 +139,7 @@ def to_bytes(pixels: Tensor) -> Tensor:
     return (pixels[0].detach() * 255).round().to(torch.uint8).permute(1, 2, 0)
 
 
-@pytest.mark.parametrize("budget", [1, 4, 8])
-@pytest.mark.parametrize("kind", ["grey", "edges"])
+@pytest.mark.parametrize(("budget", "kind"), [(1, "grey"), (8, "edges")])
 @pytest.mark.parametrize("target", [None, 3])
 def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | None) -> None:
     model, pixels = RecordingModel(), square(1, kind)
@@ -151,8 +150,8 @@ def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | Non
     assert not torch.equal(ours.pixels, to_bytes(pixels[None]))
 
 
-@pytest.mark.parametrize("steps", [1, 7, 10])
-@pytest.mark.parametrize(("budget", "kind"), [(1, "grey"), (4, "grey"), (4, "edges"), (8, "edges")])
+@pytest.mark.parametrize("steps", [1, 7])
+@pytest.mark.parametrize(("budget", "kind"), [(1, "grey"), (8, "edges")])
 @pytest.mark.parametrize("target", [None, 3])
 def test_pgd_pixels_equal_torchattack_from_the_same_start(monkeypatch, steps, budget, kind, target) -> None:
     model, pixels = RecordingModel(), square(4, kind)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from rita_demo.attacks.adaptive import DRAWS
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences import registry
 from rita_demo.defences.contract import Defence, DefenceInput, straight_through, verdict_of
@@ -31,12 +30,10 @@ def toy() -> ToyEngine:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "against", ["clip", "ensemble", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("mta", "rita"))]
-)
+@pytest.mark.parametrize("against", ["ensemble", pytest.param("rita", marks=pytest.mark.nightly)])
 def test_every_defence_falls_to_the_attacker_who_knows_it(engine: Engine, against: str) -> None:
     one = SAMPLES["motorcycle"]
-    less = LESS if against in ("clip", "ensemble") else {"adaptive.steps": 30, "attack_views": 16}
+    less = LESS if against == "ensemble" else {"adaptive.steps": 30, "attack_views": 16}
     settings = QUICK.replace(**{"adaptive.against": against} | less)
     label = one.names.index(one.label)
     run = run_picture(engine, one.load(), one.names, settings, label=label, methods=(against,))
@@ -73,7 +70,7 @@ def marked(inputs: DefenceInput) -> Verdict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plugin", [mean, marked], indirect=True)
+@pytest.mark.parametrize("plugin", [marked], indirect=True)
 def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, plugin: str) -> None:
     settings = QUICK.replace(**LESS | {"adaptive.against": plugin, "attack_views": 4})
     one = SAMPLES["motorcycle"]
@@ -82,32 +79,6 @@ def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, plug
     assert run.clean.verdicts[plugin].label == label
     assert run.attacked.verdicts[plugin].label != label
     assert any("Its gradient is automatic. Autograd finds it" in s for s in run.threat_model.sentences)
-
-
-SEEN: list[int] = []
-
-
-def counted(inputs: DefenceInput) -> Verdict:
-    SEEN.append(len(inputs.views))
-    return mean(inputs)
-
-
-@pytest.mark.parametrize("plugin", [counted], indirect=True)
-def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_answers_with(toy, plugin) -> None:
-    settings = QUICK.replace(views=24, attack_views=3, **{"adaptive.against": plugin, "adaptive.steps": 2})
-    SEEN.clear()
-    one = SAMPLES["motorcycle"]
-    run = run_picture(toy, one.load(), one.names, settings.replace(budget=1), label=one.names.index(one.label))
-    steps, judged = SEEN.count(3), SEEN.count(24)
-    assert steps + judged == len(SEEN)
-    assert judged % DRAWS == 0
-    assert judged >= DRAWS
-    said = " ".join(run.threat_model.sentences)
-    assert "judged on 4 sets of 24 views that no step drew. The second start is aimed at the runner-up" in said
-    queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 5})
-    names = ("cup", "crab", "dog", "cat")
-    asked = run_picture(toy, one.load(), names, queried, label=0)
-    assert "judged on" not in " ".join(asked.threat_model.sentences)
 
 
 @pytest.mark.parametrize("plugin", [rounded], indirect=True)

@@ -1,7 +1,7 @@
 """The engine beside the method: records become arrays, what is known before loading, pixels of views, weights by boxes, and what
 attackers differentiate."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +16,6 @@ from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine import conversion, loading
 from rita_demo.engine.attack_models import defence_logits, random_crop_logits
-from rita_demo.engine.conversion import to_numpy
 from rita_demo.method import decide, empty
 from rita_demo.pipeline.run import run_picture
 from rita_demo.process.gpu import array_like, copy_together, on_host
@@ -57,28 +56,6 @@ def test_tensors_that_are_copied_together_have_the_numbers_of_single_copies() ->
     assert all(own.data_ptr() == source.data_ptr() for own, source in zip(on_host(given), given, strict=True))
 
 
-@dataclass(frozen=True)
-class Record:
-    """What :func:`to_numpy` gets."""
-
-    one: torch.Tensor
-    parts: tuple[torch.Tensor, dict[str, torch.Tensor], str]
-
-
-def test_a_record_of_another_device_has_one_copy_of_each_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tensors without numbers stand for those of a GPU: what is copied is looked at."""
-    copied: list[tuple[np.ndarray, torch.Tensor]] = []
-    monkeypatch.setattr(conversion, "copy_together", copied.extend)
-    far, near = torch.empty(2, 3, device="meta"), torch.ones(2)
-    found = to_numpy((Record(far, (near, {"again": far}, "text")), Record(near, (far[0], {}, ""))))
-    first, second = found
-    assert [source.shape for _, source in copied] == [(2, 3), (3,)]
-    assert np.shares_memory(first.one, first.parts[1]["again"])
-    assert np.shares_memory(first.one, copied[0][0])
-    assert np.shares_memory(second.parts[0], copied[1][0])
-    assert (first.parts[0].tolist(), first.parts[2], second.one.tolist()) == ([1, 1], "text", [1, 1])
-
-
 def test_the_embedded_model_is_as_its_files_say() -> None:
     known, found = loading.embedded_info(), Engine("embedded").info
     assert known is not None
@@ -100,10 +77,9 @@ def test_an_incomplete_folder_is_left_to_the_loader(file: str, tmp_path, monkeyp
 PICTURE = picture_of(photo(64, 64))
 
 
-@pytest.mark.parametrize("augmix", [False, True])
-def test_kept_pixels_equal_those_drawn_again(tiny_model_dir, augmix, monkeypatch) -> None:
+def test_kept_pixels_equal_those_drawn_again(tiny_model_dir, monkeypatch) -> None:
     backbone = vlm.registry.load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
-    settings = RECOMMENDED.replace(views=8, views_augmix=augmix)
+    settings = RECOMMENDED.replace(views=8)
     drawn = Engine(backbone).view_pixels(PICTURE, settings)
     keeping = Engine(backbone, view_pixel_bytes=drawn.nbytes + 1)
     keeping.encode_views(PICTURE, settings)

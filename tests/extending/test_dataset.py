@@ -4,7 +4,6 @@ import csv
 import io
 import shlex
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ from rita_demo.cli import main as cli
 from rita_demo.data import datasets
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.frames import measurements
-from rita_demo.evaluation.page import DataFolders
-from rita_demo.ui.memory.streaming import missing_datasets
 from tests.extending.page import code_blocks
 from tests.textures import texture
 
@@ -72,9 +69,3 @@ def test_a_row_is_a_dataset(tmp_path, capsys, monkeypatch) -> None:
     run(measured, tmp_path)
     assert {asked["ctpt_weight"] for asked in measurements(tmp_path / "runs").requested} == {20.0}
     assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}
-
-
-def test_a_row_with_an_archive_is_offered_for_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = datasets.Archive("https://mushrooms.example/all.zip", "0" * 32, 5, "images")
-    monkeypatch.setitem(datasets.DATASETS, "mushrooms", replace(mushrooms(), archive=archive))
-    assert ("Mushrooms, about 5 MB", "mushrooms") in missing_datasets(DataFolders(tmp_path, tmp_path))

@@ -12,7 +12,6 @@ import pytest
 from rita_demo import Engine
 from rita_demo.cli.main import build_parser
 from rita_demo.data.samples import SAMPLES
-from rita_demo.evaluation.frames import read
 from rita_demo.pipeline.export import to_json, write_bundle
 from rita_demo.pipeline.run import run_picture
 from rita_demo.settings import RECOMMENDED
@@ -53,18 +52,6 @@ def test_the_commands_of_its_row_measure_it_against_an_attacker_who_knows_it(fol
     assert done.out.count("| Median |") == 5, "one row in the overview, one for every attack"
     assert "Median is a defence from the file median.py; the attacker does not know it." in done.out
     assert "The attacker knows median" in done.out or "The attacker knows Median" in done.out
-
-
-def test_an_error_in_the_file_stops_no_other_method(folder: Path, rita) -> None:
-    broken = code_blocks("A defence")[0].replace("return verdict_of(", "return verdict_of(1 / 0 * ")
-    (folder / "median.py").write_text(broken)
-    draw_dataset(folder)
-    words = ["--set", "views=4", "--attack", "none", "--budget", "0", "--protocols", "off", "--split", "all"]
-    words += ["--data-root", "data", "--dataset", "toys", "--methods", "median.py:DEFENCE,clip", "--out", "runs"]
-    done = rita("evaluate", *words)
-    assert done.status == 1
-    assert done.err.splitlines()[-2].endswith("median.py, line 9: ZeroDivisionError: division by zero")
-    assert read(folder / "runs").query("fault.isna()").method.tolist() == ["clip", "clip"]
 
 
 def test_a_file_named_on_the_command_line_is_an_attack(folder: Path, rita) -> None:

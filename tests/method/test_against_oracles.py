@@ -56,16 +56,11 @@ COMBINATIONS: list[tuple[str, dict[str, Any]]] = [
     ("paper", {}),
     ("recommended", {"view_weight": "area"}),
     ("recommended", {"view_weight": "shown"}),
-    ("paper", {"view_weight": "area", "step_back": 2.0}),
     ("recommended", {"step_back": 0.4, "order": "update_first", "cost": "loglik", "tuning_loss": "transport"}),
-    ("recommended", {"protocol": "reset", "order": "update_first"}),
     ("recommended", {"cache_text": "tuned", "order": "update_first", "tuning_rate": 0.05}),
     ("recommended", {"objective": "entropic", "view_weight": "confidence", "tuning_loss": "transport"}),
     ("recommended", {"objective": "kl", "empty_class": "zero", "cache_weight": 1.0, "slots": 1}),
-    ("recommended", {"cost": "loglik", "transported_mass": 0.3, "cache_weight": 1.0, "slots": 2}),
     ("recommended", {"cost": "loglik", "empty_class": "zero", "tuning_loss": "transport", "entropy_weight": 0.1}),
-    ("paper", {"cost": "loglik", "transported_mass": 0.35, "objective": "kl", "view_weight": "confidence"}),
-    ("paper", {"transported_mass": 0.3, "view_weight": "agreement", "completion": "smallest_rotation"}),
     ("paper", {"tuning_loss": "pointwise", "subset_size": 6, "tuning_steps": 3, "entropy_weight": 0.02}),
 ]
 

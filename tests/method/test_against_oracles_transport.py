@@ -7,7 +7,7 @@ import torch
 
 from rita_demo.method.sinkhorn import entropic_value, transport
 from rita_demo.records import Transport
-from tests.oracles.transport import exact_value, solve
+from tests.oracles.transport import solve
 
 F = np.ndarray
 
@@ -68,18 +68,6 @@ def test_every_objective_agrees_with_the_slow_solver(objective, rho, entropy_wei
     np.testing.assert_allclose(ours.plan.numpy(), [s.plan for s in slow], atol=atol, rtol=0)
     expected = [s.value for s in slow]
     np.testing.assert_allclose(ours.distance.numpy(), expected, atol=atol / rho, rtol=0)
-
-
-@both_types
-@pytest.mark.parametrize("rho", [1.0, 0.6, 0.25])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_small_lambda_approaches_the_linear_programme(seed: int, rho: float, dtype: torch.dtype) -> None:
-    cost, a, b = problem(seed + 10, 2, 8, 3, uniform=False)
-    ours = solved(cost, a, b, dtype, entropy_weight=1e-3, transported_mass=rho)
-    for k in range(2):
-        best = exact_value(cost[k], a, b[k], rho)
-        # the same bound per unit of mass, with the smaller marginal entropy (at most log 4)
-        assert best - 1e-5 / rho <= float(ours.distance[k]) <= best + 1e-3 * np.log(4) / rho
 
 
 def finite_differences(cost: F, a: F, b: F, entropy_weight: float, rho: float) -> F:

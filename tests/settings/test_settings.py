@@ -20,7 +20,7 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, parse_assignment
 from rita_demo.settings.__main__ import as_markdown
-from rita_demo.settings.setting import Setting, number_text
+from rita_demo.settings.setting import Setting
 
 OWN = {"ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "ctpt_weight"}
 
@@ -79,11 +79,6 @@ def test_the_reference_of_the_settings_is_up_to_date() -> None:
     assert written == as_markdown(), "stale: python -m rita_demo.settings > tests/settings/settings.txt"
 
 
-def test_a_number_in_a_sentence_has_a_real_minus_and_a_power_of_ten() -> None:
-    numbers = {0.01: "0.01", -3.5: "−3.5", 1e-6: "10⁻⁶", 2.5e-7: "2.5 · 10⁻⁷", 695_064_512: "695064512"}
-    assert {value: number_text(value) for value in numbers} == numbers
-
-
 EXPLAIN = "explain a.png --classes a,b"
 EVALUATE = "evaluate --dataset textures --methods clip --attack pgd --protocols off --out runs"
 STREAMS = ASSETS / "lab" / "streams" / "dtd"
@@ -117,13 +112,6 @@ def test_a_fraction_is_refused_with_what_was_probably_meant(given: Any, hint: st
     assert caught.value.hint == hint
 
 
-def test_settings_of_defences_in_the_same_unit_take_it_and_other_numbers_do_not() -> None:
-    assert parse_assignment("ttc.budget=2.5/255") == ("ttc.budget", 2.5)
-    assert parse_assignment("csr.step=1/255") == ("csr.step", 1.0)
-    with pytest.raises(SettingError, match="views is a whole number from 1 to 256; got '4/255'"):
-        parse_assignment("views=4/255")
-
-
 def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
     def settings_of(line: str) -> list[int]:
         args = build_parser().parse_args(line.split())
@@ -150,11 +138,3 @@ def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
         only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="8/255")
     with pytest.raises(SettingError, match="did you mean 4"):
         only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget=0.0157)
-
-
-def test_the_split_test_is_measured_unless_another_is_named() -> None:
-    def split_of(line: str) -> str:
-        return request_of(build_parser().parse_args(line.split())).split
-
-    assert split_of(f"{EVALUATE} --budget 4") == "test"
-    assert split_of(f"{EVALUATE} --budget 4 --split val") == "val"

@@ -17,7 +17,7 @@ from tests.browser import find_browser
 from tests.oracles.algorithm1 import ReferenceRita, cut_views
 from tools.bench import __main__ as bench
 from tools.bench import gpu, page, stages
-from tools.bench.stages import BenchFixture, medians
+from tools.bench.stages import BenchFixture
 
 SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
@@ -25,19 +25,6 @@ SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 @pytest.fixture(scope="module")
 def backbone(tiny_model_dir: Path) -> Backbone:
     return load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
-
-
-def test_timed_functions_alternate_and_warm_up_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
-    order, now = list[str](), [0]
-    monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])  # a busy machine has none of its own
-
-    def work(name: str, first: int, later: int) -> None:
-        now[0] += later if name in order else first
-        order.append(name)
-
-    found = medians({"a": lambda: work("a", 20, 2), "b": lambda: work("b", 10, 1)}, 3, warm_up=1)
-    assert order == ["a", "b"] * 4
-    assert found == {"a": 2, "b": 1}
 
 
 def test_a_whole_decision_is_timed_without_caching_and_the_reference_on_the_same_input(backbone: Backbone) -> None:
