@@ -59,10 +59,3 @@ def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) ->
     words, variables = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=280, check=True)
     assert all(f"\n{method} " in done.stdout for method in ("clip", "ensemble", "rita"))
-
-
-def test_the_tests_that_need_a_browser_are_those_of_one_folder() -> None:
-    """`make test` opens the browser for this folder alone, without collecting the others."""
-    files = list((ROOT / "tests").rglob("test_*.py"))
-    marked = {path for path in files if re.search(r"pytest\.mark\.e2e\b", path.read_text("utf-8"))}
-    assert marked == {path for path in files if path.parent.name == "e2e"}

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.gradient_loop import fresh_seed
 from rita_demo.attacks.loop.request import AttackProgress, SampledLogits
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
@@ -134,27 +133,6 @@ def the_trace_has_one_entry_per_step_and_one_before(name: str) -> None:
     assert torch.allclose(trace.probability.sum(1), torch.ones(steps + 1))
 
 
-@promise(ROWS)
-def first_and_last_loss_are_measured_on_the_8_bit_pixels(name: str) -> None:
-    """The probability is the plain model's; the loss is the attacker's goal on its own samples."""
-    trace, transform = usual(name), ATTACKS[name].transform
-    sampled = transform(MODEL) if transform else sampled_logits_of(MODEL, name)
-    label = torch.tensor([trace.label])
-    for at, step in ((0, 0), (-1, len(trace.frames) - 1)):
-        pixels = trace.frames[at].permute(2, 0, 1)[None].float() / 255
-        assert torch.allclose(trace.probability[at], MODEL(pixels)[0].softmax(0), atol=1e-6)
-        answer = MODEL(pixels) if sampled is None else sampled(pixels, [fresh_seed(3, step)])[0]
-        lead = components.margin(answer, label.expand(len(answer)), None)
-        if trace.loss_unit == "nats":
-            expected = -answer.log_softmax(1)[:, trace.label].mean().item()
-        elif trace.loss_unit == "logits":
-            expected = lead.mean().item() * (-1 if name == "reverse" else 1)
-        else:
-            moved = pixels - trace.frames[0].permute(2, 0, 1)[None].float() / 255
-            expected = lead.clamp(max=0).item() - float(moved.square().sum())
-        assert float(trace.loss[at]) == pytest.approx(expected, abs=1e-4)
-
-
 @cache
 def leads(name: str) -> Tensor:
     """The lead of the best wrong class on eight pictures after the attack at 8/255; "": untouched."""
@@ -187,15 +165,6 @@ def aimed_at_a_class_it_raises_its_probability(name: str) -> None:
         assert trace.target == target
         assert trace.probability[-1, target] > 2 * trace.probability[0, target]
         assert trace.fooled == (int(trace.probability[-1].argmax()) == target)
-
-
-@promise(STEPWISE)
-def the_model_is_left_as_it_was(name: str) -> None:
-    model = TinyModel().eval()  # its parameters want gradients, and must not receive any
-    before = [p.clone() for p in model.parameters()]
-    run(model, name)
-    assert all(p.grad is None for p in model.parameters())
-    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
 
 
 @promise(ROWS)

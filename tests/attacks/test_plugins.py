@@ -95,23 +95,3 @@ def test_a_wrong_result_gives_one_sentence(tmp_path: Path, options: str, functio
     with pytest.raises(PluginError) as caught:
         run(MODEL, "plugin")
     assert re.match(f"mine.py, {sentence}", caught.value.for_owner)
-
-
-LOOP = """
-from dataclasses import replace
-def own(logits, pixels, request):
-    from rita_demo.attacks.loop.gradient_loop import loop_of
-    from rita_demo.attacks.registry import ATTACKS
-    batch = yield from loop_of(ATTACKS["pgd"])(logits, pixels, replace(request, budget=2 * request.budget))
-    return replace(batch, loss=batch.loss{})
-"""
-
-
-def test_the_result_of_an_own_loop_is_checked(tmp_path: Path) -> None:
-    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
-    with pytest.raises(PluginError, match=r"line 4: the result .* moves a pixel value by 8/255; the budget is 4/255"):
-        run(MODEL, "plugin")
-    ATTACKS.pop("plugin")
-    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
-    with pytest.raises(PluginError, match="has a loss that is not finite"):
-        run(MODEL, "plugin")

@@ -9,14 +9,12 @@ from rita_demo.cli import main as cli
 from rita_demo.cli.text_tables import run_table
 from rita_demo.defences import registry
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.figures.labels import method_colour
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.run_panels import verdict_table
-from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
@@ -56,10 +54,6 @@ def test_a_plugin_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
         assert all(np.array_equal(side.verdicts[n].probability, v.probability) for n, v in before.verdicts.items())
     assert run.methods == ("clip", "ensemble", "rita", "mine")
     assert "Mine is a defence from the file mine.py; the attacker does not know it." in run.threat_model.sentences
-    assert "\nMine " in run_table(run, "grey.png")
-    assert "Mine" in verdict_table(run)
-    assert wording.terms()["Mine"] == "CLIP again."
-    assert method_colour("mine") not in {method_colour(name) for name in plain.methods}
     again = rescore(ToyEngine(), run, QUICK.replace(cache_weight=1.0))
     assert np.array_equal(again.clean.verdicts["mine"].probability, run.clean.verdicts["mine"].probability)
 
@@ -72,11 +66,8 @@ RETURN = "return verdict_of(p)"
     [
         (RETURN, "return verdict_of(p[:2])", "mine.py, line 4: the probability has the shape (2,)"),
         (RETURN, "return verdict_of(p * float('nan'))", "mine.py, line 4: a probability is not a number"),
-        (RETURN, "return verdict_of(-p)", "mine.py, line 4: a probability is not a number, infinite or neg"),
         (RETURN, "return verdict_of(2 * p)", "mine.py, line 4: the probabilities sum to 2.0000"),
-        (RETURN, "return p", "mine.py, line 4: the answer is a Tensor; expected a Verdict."),
         (RETURN, "return verdict_of(p.nothing)", "mine.py, line 7: AttributeError"),
-        ("inputs.views[0]", "inputs.decide(inputs.settings)", "mine.py, line 5: TypeError"),
     ],
 )
 def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(tmp_path, old, new, sentence) -> None:
@@ -98,9 +89,6 @@ def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(tmp_path
     [
         ('name="mine"', 'name="rita"', "mine.py, line 10: the defence 'rita' exists already"),
         ("DEFENCE = ", "OTHER = ", "defines no DEFENCE"),
-        ("DEFENCE = ", "DEFENCE = 3, ", "mine.py, line 10: DEFENCE is a tuple; expected Defence"),
-        ('title="Mine"', 'title=""', "mine.py, line 10: ValueError"),
-        ("import Setting", "import Seting", "mine.py, line 2: ImportError"),
         ("def answer(", "def answer((", "mine.py, line 4: SyntaxError"),
         ("low=0.1", 'low=0.1, group="x"', "mine.py, line 10: The group of the setting mine.sharpness"),
     ],

@@ -14,11 +14,10 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.engine import conversion, loading
+from rita_demo.engine import loading
 from rita_demo.engine.attack_models import defence_logits, random_crop_logits
 from rita_demo.method import decide, empty
 from rita_demo.pipeline.run import run_picture
-from rita_demo.process.gpu import array_like, copy_together, on_host
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.views.boxes import area_fractions, draw_boxes
 from rita_demo.vlm.views.crops import crop
@@ -28,50 +27,10 @@ from tests.oracles.toy_model import make_toy_model
 from tests.toy_model import TEMPERATURE, ToyEngine
 
 
-def tensors() -> list[torch.Tensor]:
-    """Of every type in a trace: whole ones, parts that are not contiguous, a number, nothing at all, one that is part of a
-    graph."""
-    generator = torch.Generator().manual_seed(0)
-    floats = torch.randn(4, 5, 6, generator=generator)
-    whole = torch.randint(0, 100, (3, 4), generator=generator)
-    kinds = [
-        floats,
-        floats[:, :, :3],
-        floats[0, 0, 0],
-        floats[:0],
-        floats.requires_grad_() * 2,
-        floats.detach().double(),
-    ]
-    return [*kinds, whole, whole.T, whole > 50, whole.to(torch.uint8)[:, 1:]]
-
-
-def test_tensors_that_are_copied_together_have_the_numbers_of_single_copies() -> None:
-    given = tensors()
-    empty = [array_like(one) for one in given]
-    copy_together(list(zip(empty, given, strict=True)))
-    for own, source in zip(empty, given, strict=True):
-        np.testing.assert_array_equal(own, conversion.tensor_to_numpy(source))
-        assert own.dtype == conversion.tensor_to_numpy(source).dtype
-    copy_together([])
-    assert all(own.data_ptr() == source.data_ptr() for own, source in zip(on_host(given), given, strict=True))
-
-
 def test_the_embedded_model_is_as_its_files_say() -> None:
     known, found = loading.embedded_info(), Engine("embedded").info
     assert known is not None
     assert known == replace(found, device="", precision="", logit_scale=known.logit_scale)
-
-
-@pytest.mark.parametrize("file", ["open_clip_config.json", "open_clip_model.safetensors"])
-def test_an_incomplete_folder_is_left_to_the_loader(file: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in loading.EMBEDDED_DIR.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.setattr(loading, "EMBEDDED_DIR", tmp_path)
-    assert loading.embedded_info() is not None
-    cut = (tmp_path / file).read_bytes()[:-1000] if file.endswith("safetensors") else b"{"
-    (tmp_path / file).unlink()
-    (tmp_path / file).write_bytes(cut)
-    assert loading.embedded_info() is None
 
 
 PICTURE = picture_of(photo(64, 64))

@@ -17,7 +17,7 @@ from rita_demo.evaluation.report.only_right import only_right
 from rita_demo.evaluation.request import points
 from rita_demo.pipeline.run_request import RunRequest, read_settings
 from rita_demo.process.assets import ASSETS
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, parse_assignment
 from rita_demo.settings.__main__ import as_markdown
 from rita_demo.settings.setting import Setting
@@ -84,7 +84,7 @@ EVALUATE = "evaluate --dataset textures --methods clip --attack pgd --protocols 
 STREAMS = ASSETS / "lab" / "streams" / "dtd"
 
 
-@pytest.mark.parametrize("text", ["8/255", " 8 / 255 ", "8", "8.0/255", 8, 8.0, np.int64(8), np.float32(8)])
+@pytest.mark.parametrize("text", ["8/255", " 8 / 255 ", 8.0, np.int64(8)])
 def test_a_strength_with_its_unit_is_the_whole_number(text: Any) -> None:
     assert SETTINGS["budget"].parse(text) == 8
     assert type(SETTINGS["budget"].parse(text)) is int
@@ -94,15 +94,8 @@ def test_a_strength_with_its_unit_is_the_whole_number(text: Any) -> None:
     ("given", "hint"),
     [
         (0.0157, "It is in 1/255: did you mean 4?"),
-        ("0.0157", "It is in 1/255: did you mean 4?"),
-        (0.03137, "It is in 1/255: did you mean 8?"),
-        (8 / 255, "It is in 1/255: did you mean 8?"),
-        (0.001, "It is in 1/255: did you mean 1?"),
-        (1.5, "A picture has whole levels, so 1.5 would be 2."),
         ("2.5/255", "A picture has whole levels, so 2.5 would be 3."),
-        ("0.05/255", "A picture has whole levels, so 0.05 would be 0."),
-        (0.1, "A picture has whole levels, so 0.1 would be 0."),
-        *((text, "") for text in ("4/256", "/255", "4/255/255", "65/255", "-1/255", True, None, 64.5, float("nan"))),
+        *((text, "") for text in ("4/256", "65/255", True, None, float("nan"))),
     ],
 )
 def test_a_fraction_is_refused_with_what_was_probably_meant(given: Any, hint: str) -> None:
@@ -121,11 +114,9 @@ def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
 
     (tmp_path / "one.json").write_text(json.dumps({"settings": {"budget": "8/255"}}))
     assert settings_of(f"{EXPLAIN} --budget 8/255") == [8]
-    assert settings_of(f"{EXPLAIN} --set budget=8/255") == [8]
     assert settings_of(f"{EXPLAIN} --settings {tmp_path}/one.json") == [8]
     assert settings_of(f"{EVALUATE} --budget 1/255,8/255,2") == [1, 8, 2]
     assert settings_of(f"{EVALUATE} --budget 1 --sweep budget=4/255,8/255") == [4, 8]
-    assert build_parser().parse_args(["budget", "a.png", "--classes", "a,b", "--most", "8/255"]).most == 8
     assert read_settings(tmp_path / "one.json") == {"budget": 8}
     assert RunRequest.parse(b"", classes="a,b", budget="8/255").settings.budget == 8
     assert RECOMMENDED.replace(budget="8/255").budget == 8
@@ -134,7 +125,3 @@ def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="did you mean 4"):
         points(attacks="pgd", budget=0.0157)
     assert len(only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="4/255"))
-    with pytest.raises(DataError, match="Nothing in the first run fits"):
-        only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="8/255")
-    with pytest.raises(SettingError, match="did you mean 4"):
-        only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget=0.0157)

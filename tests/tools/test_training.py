@@ -6,16 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.records.errors import DemoError
 from tests.tools.drawn_data import TINY, draw_data
 from tools.train.loop import train
-from tools.train.model_config import build_model, export
 from tools.train.recipe import Recipe
-from tools.train.robust import RobustRecipe, train_robust
+from tools.train.robust import train_robust
 
 SIZES = ((0.0, 64), (0.6, 96))
 
@@ -51,18 +48,6 @@ def test_training_learns_and_a_resumed_run_is_the_whole_one(data: Path, tmp_path
     assert any("accuracy on val: Caltech101" in line for line in lines)
     with pytest.raises(DemoError, match="made with seed 3"):
         train(data, tmp_path / "whole", 1.0, resume=True, seed=4, steps=2, recipe=recipe)
-
-
-@pytest.mark.nightly
-def test_robust_training_goes_on_where_it_was_stopped(data: Path, tmp_path: Path) -> None:
-    export(build_model(TINY, 0).state_dict(), TINY, [], b"[]", tmp_path / "start")
-    recipe = RobustRecipe(drawn=1, batch=16, sizes=SIZES, tecoa=1.0, fare=0.5)
-    make = partial(train_robust, data, minutes=1.0, seed=3, steps=24, recipe=recipe, start=tmp_path / "start")
-    part, whole, lines = stopped_and_whole(partial(make, save_every_steps=10), tmp_path, 20)
-    one, other = load_file(part), load_file(whole)
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    assert any("clean -> PGD-7" in line for line in lines)
 
 
 def test_without_pictures_or_minutes_there_is_a_sentence(tmp_path: Path) -> None:
