@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from rita_demo.attacks.loop.run import attack_steps
-from rita_demo.attacks.patch import patch_mask
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
 from rita_demo.records.errors import DemoError, SettingError
@@ -85,16 +84,6 @@ def test_a_patch_changes_one_square_and_nothing_else() -> None:
     assert moved.mean() == pytest.approx(area, rel=0.15)
     assert trace.loss[-1] > trace.loss[0] + 1
     assert trace.budget == 0
-
-
-def test_the_place_of_a_patch_follows_the_seed_and_it_fits() -> None:
-    masks = [patch_mask(20, 40, 0.5, seed) for seed in (0, 0, 1)]
-    assert torch.equal(masks[0], masks[1])
-    assert not torch.equal(masks[0], masks[2])
-    assert all(int(mask.sum()) == 20 * 20 for mask in masks)
-    assert int(patch_mask(4, 100, 0.5, 0).sum()) == 16, "a square is no higher than the picture"
-    with pytest.raises(SettingError, match=r"patch\.area is a number from 0\.01 to 0\.5"):
-        RECOMMENDED.replace(**{"patch.area": 1.5})
 
 
 def test_without_a_word_the_target_or_the_most_probable_wrong_class_is_written() -> None:

@@ -39,23 +39,6 @@ def test_a_plugin_runs_like_the_attack_it_equals(tmp_path: Path) -> None:
     assert (settings.SETTINGS["attack"].choices, attack_choices()) == before
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (IMPORT + "ATTACK = Attack('plugin')", "mine.py, line 2: TypeError"),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
-        ("gone.py:ATTACK", "no file 'gone.py'"),
-        ("mine.py", "not FILE.py:NAME"),
-    ],
-)
-def test_a_file_or_a_name_that_cannot_be_used_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
-    before = dict(ATTACKS)
-    with pytest.raises(PluginError) as caught:
-        registry.add_plugin(write(tmp_path, text) if text.startswith(IMPORT) else text)
-    assert re.search(sentence, caught.value.for_owner)
-    assert before == ATTACKS
-
-
 def test_a_step_with_a_state_gets_at_every_step_what_it_returned_at_the_one_before(tmp_path: Path) -> None:
     functions = """
 def step(iterate, gradient, step_size, state=None):

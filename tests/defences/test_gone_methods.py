@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from rita_demo import run
-from rita_demo.cli import main as cli
 from rita_demo.evaluation.request import points
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.records.errors import GONE_METHODS, DemoError
@@ -19,8 +18,6 @@ from rita_demo.ui.session.share_link import parse_link
 ATTACK = "The attack defence is adaptive:rita, which is stronger: ask for that."
 PRESET = "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those."
 METHOD = "The method {0} is rita with --protocols {1} (the setting protocol={1}): ask for that."
-EXPLAIN = ["explain", "a.png", "--classes", "cup,crab"]
-EVALUATE = ["evaluate", "--dataset", "textures", "--attack", "none", "--budget", "4", "--out", "runs"]
 
 
 def read(settings: dict[str, Any]) -> Any:
@@ -46,7 +43,6 @@ for name, protocol in GONE_METHODS.items():
         lambda name: read({f"{name}.x": 1}),
     ]
     ASKS += [(METHOD.format(name, protocol), lambda door=door, name=name: door(name)) for door in doors]
-    WORDS = [([*words, "--methods", name], METHOD.format(name, protocol)) for words in (EXPLAIN, EVALUATE)]
 
 
 @pytest.fixture(autouse=True)
@@ -60,9 +56,3 @@ def test_what_is_gone_is_refused_by_one_sentence(sentence: str, ask: Callable[[]
     with pytest.raises(DemoError) as error:
         ask()
     assert str(error.value) in (sentence, f"s.json: {sentence}")
-
-
-@pytest.mark.parametrize(("words", "sentence"), WORDS)
-def test_the_command_line_refuses_it(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(words) == 2
-    assert capsys.readouterr().err.strip().endswith(f"error: {sentence}")

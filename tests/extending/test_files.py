@@ -20,21 +20,6 @@ def draw_dataset(folder: Path) -> None:
         picture(folder, f"data/toys/{name}/1.png")
 
 
-def test_a_file_named_on_the_command_line_answers(folder: Path, rita) -> None:
-    (folder / "median.py").write_text(code_blocks("A defence")[0])
-    picture(folder)
-    words = ["--set", "views=4", "--attack", "fgsm", "--methods", "clip,median.py:DEFENCE"]
-    done = rita("explain", "photo.png", "--classes", "cup,crab", "--json", "r.json", *words)
-    assert (done.status, done.err) == (0, "")
-    assert "\nMedian " in done.out
-    assert "Median is a defence from the file median.py; the attacker does not know it." in done.out
-    answers = json.loads((folder / "r.json").read_text("utf-8"))
-    assert set(answers["attacked"]["methods"]) == {"clip", "ensemble", "rita", "median"}
-    known = ["--attack", "adaptive:median", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
-    done = rita("explain", "photo.png", "--classes", "cup,crab", *words, *known)
-    assert "The attacker knows Median. Its gradient is automatic." in done.out
-
-
 def test_the_commands_of_its_row_measure_it_against_an_attacker_who_knows_it(folder: Path, rita) -> None:
     (folder / "median.py").write_text(code_blocks("A defence")[0])
     draw_dataset(folder)
