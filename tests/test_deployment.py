@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tomllib
@@ -13,12 +12,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hatchling.builders.wheel import WheelBuilder
 from PIL import Image
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.process import environment
-from rita_demo.process.assets import ASSETS, HOME
 from rita_demo.server.launch import HEALTH
 from tests.live_server import ROOT, tracked_files
 from tests.process.test_shutdown import server_process
@@ -104,39 +101,7 @@ def test_the_space_has_the_required_metadata_and_the_versions_of_the_tests() -> 
     assert said["license"] == project["license"].lower()
 
 
-def start_app(**environment: str) -> subprocess.CompletedProcess[str]:
-    words, variables = [sys.executable, "app.py"], os.environ | environment
-    return subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=120)
-
-
-@pytest.mark.slow
-def test_a_port_in_use_gives_an_error_message() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = start_app(RITA_PORT=str(port), RITA_BACKBONE="")
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"Nothing can listen on 127.0.0.1, port {port}.")
-    assert "Traceback" not in done.stderr
-
-
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-
-@pytest.mark.parametrize(
-    ("version", "beside"),
-    [("standard", {name: f"rita_demo/{name}" for name in ("assets", "app.py", "docs/teaching.md")}), ("editable", {})],
-)
-def test_the_wheel_carries_the_assets_the_page_and_the_lecture_and_an_editable_one_does_not(version, beside) -> None:
-    builder = WheelBuilder(str(ROOT))
-    (hook,) = builder.get_build_hooks("").values()
-    given: dict[str, dict[str, str]] = {"force_include": {}}
-    hook.initialize(version, given)
-    assert given["force_include"] == beside
-    assert "force-include" not in PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert (HOME, ASSETS) == (ROOT, ROOT / "assets")
 
 
 def test_what_a_user_installs_is_what_the_package_needs() -> None:
@@ -153,9 +118,10 @@ def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) -> None:
-    code = re.findall(r"## From Python\n\n```python\n(.*?)```", README, flags=re.S)[0]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code = re.findall(r"## From Python\n\n```python\n(.*?)```", readme, flags=re.S)[0]
     Image.fromarray(SAMPLES["coffee"].load().pixels).save(tmp_path / "picture.jpg")
     words, variables = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=280, check=True)

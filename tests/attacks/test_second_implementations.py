@@ -1,4 +1,4 @@
-"""Goals, input diversity and the loop of CW L2 against slow second implementations; FGSM and PGD pixel for pixel against the
+"""Goals, input diversity and the loop of CW L2 against slow second implementations; PGD pixel for pixel against the
 package torchattack, from the same random start."""
 
 from typing import Any

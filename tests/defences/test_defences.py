@@ -10,7 +10,7 @@ import torch
 from rita_demo import method
 from rita_demo.defences import agc, clipure, dbd, sstpt
 from rita_demo.defences.contract import DefenceInput
-from rita_demo.defences.registry import DEFENCES, ORDER, compared, run_defence, validated, with_defaults
+from rita_demo.defences.registry import DEFENCES, run_defence
 from rita_demo.records import CacheState, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS
@@ -178,15 +178,6 @@ def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(n
     with torch.no_grad():
         slope = (logits(views + 1e-5 * move)[0] - logits(views - 1e-5 * move)[0]) / 2e-5
     assert float((gradient * move).sum()) == pytest.approx(float(slope), rel=0.02, abs=0.02)
-
-
-def test_the_registry_keeps_its_order_and_rejects_unknown_names() -> None:
-    known = ORDER[: ORDER.index("rita") + 1]
-    assert tuple(name for name in compared() if name in known) == known
-    assert tuple(DEFENCES)[: len(ORDER)] == ORDER, "others follow"
-    assert with_defaults(["mta", "tpt"]) == ("clip", "ensemble", "tpt", "mta", "rita")
-    with pytest.raises(SettingError, match="no method 'tsp'"):
-        validated(["tsp"])
 
 
 # --- pixels

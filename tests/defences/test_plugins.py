@@ -101,9 +101,3 @@ def test_a_plugin_that_cannot_be_loaded_is_a_sentence(tmp_path, old, new, senten
     assert printed.count("\n") == 1
     assert "mine" not in DEFENCES
     assert "mine.sharpness" not in SETTINGS
-
-
-def test_an_edited_file_takes_the_place_of_what_was_loaded_from_it(tmp_path: Path) -> None:
-    registry.add_plugin(write(tmp_path))
-    again = registry.add_plugin(write(tmp_path, "CLIP again.", "Another."))
-    assert (again.sentence, DEFENCES["mine"]) == ("Another.", again)

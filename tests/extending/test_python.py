@@ -117,7 +117,6 @@ def test_pairs_have_the_answers_of_a_folder_with_the_same_pictures(engine: Engin
     ("pairs", "error", "sentence"),
     [
         ("textures", VocabularyError, "A named dataset has its own class names."),
-        ([], DataError, "The dataset has no pictures."),
         ([np.zeros((8, 8, 3), np.uint8)], DataError, r"Item 0 is a pair \(picture, label\)"),
         ([(np.zeros((8, 8, 3), np.uint8), "crib")], VocabularyError, "Closest: 'crab'"),
     ],
