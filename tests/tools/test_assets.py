@@ -75,5 +75,7 @@ def test_the_folder_has_the_pictures_that_the_command_writes() -> None:
     assert exact == exact_pictures()
     for name in CLASSES:
         path, *_ = sorted((STORED / "val" / name).glob("*.png"))
-        stored, drawn = Image.open(path), open_picture(draw(name, int(path.stem)), square="model", side=SIDE).pixels
-        assert np.abs(np.asarray(stored, float) - drawn).mean() < 0.01, name
+        stored, drawn = np.asarray(Image.open(path), float), draw(name, int(path.stem))
+        if len(stored) == SIDE:
+            drawn = open_picture(drawn, square="model", side=SIDE).pixels
+        assert np.abs(stored - drawn).mean() < 0.01, name
