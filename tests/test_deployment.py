@@ -1,23 +1,24 @@
-"""Container and Space: neither can be made here, but everything they name can be tried; and ``app.py`` itself."""
+"""Container, Space and wheel: they cannot be made here, but everything they name can be tried; and ``app.py`` itself."""
 
 import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 
+from rita_demo.data.samples import SAMPLES
 from rita_demo.process import environment
 from rita_demo.server.launch import HEALTH
 from tests.live_server import ROOT, tracked_files
 from tests.process.test_shutdown import server_process
-from tests.test_project_files import PYPROJECT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
@@ -98,31 +99,30 @@ def test_the_space_has_the_required_metadata_and_the_versions_of_the_tests() -> 
     assert lines("FROM") == [f"python:{said['python_version']}-slim"]
     assert (ROOT / str(said["app_file"])).is_file()
     assert said["license"] == project["license"].lower()
-    colours = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
-    assert {said["colorFrom"], said["colorTo"]} <= colours
-    assert len(str(said["short_description"])) <= 60
-    assert all(said[name] for name in ("title", "emoji"))
 
 
-def start_app(**environment: str) -> subprocess.CompletedProcess[str]:
-    words, variables = [sys.executable, "app.py"], os.environ | environment
-    return subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=120)
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-@pytest.mark.slow
-def test_an_invalid_port_gives_an_error_message() -> None:
-    done = start_app(RITA_PORT="99999")
-    assert done.returncode == 1
-    assert done.stderr.strip() == "RITA_PORT is a number from 1 to 65535; got '99999'."
+def test_what_a_user_installs_is_what_the_package_needs() -> None:
+    """requirements.txt and pyproject.toml name the same packages; each lower bound is below the tried version."""
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    tried = dict(line.split("==") for line in lines if line and line[0] != "#")
+    wanted = dict(line.split(",")[0].split(">=") for line in PYPROJECT["project"]["dependencies"])
+    assert wanted.keys() == tried.keys()
+    for name, low in wanted.items():
+        assert version(low) <= version(tried[name]), name
 
 
-@pytest.mark.slow
-def test_a_port_in_use_gives_an_error_message() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = start_app(RITA_PORT=str(port), RITA_BACKBONE="")
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"Nothing can listen on 127.0.0.1, port {port}.")
-    assert "Traceback" not in done.stderr
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())
+
+
+@pytest.mark.nightly
+def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code = re.findall(r"## From Python\n\n```python\n(.*?)```", readme, flags=re.S)[0]
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(tmp_path / "picture.jpg")
+    words, variables = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=280, check=True)
+    assert all(f"\n{method} " in done.stdout for method in ("clip", "ensemble", "rita"))

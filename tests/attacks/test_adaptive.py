@@ -64,52 +64,6 @@ def test_there_is_another_restart_only_while_the_picture_stands_before_the_judge
     assert len(progress) == restarts * STEPS
 
 
-def test_the_restart_with_the_larger_margin_before_the_judge_is_delivered() -> None:
-    judged: list[Tensor] = []
-
-    def judge(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        """The second picture that is judged has the larger margin, though both stand."""
-        if not judged or not torch.equal(judged[-1], pixels):
-            judged.append(pixels.clone())
-        return torch.tensor([[[5.0, 0.0, 1.0 + len(judged), 0.0]]])
-
-    _, trace = attacked(Recorder(20.0), judge)
-    assert len(judged) == 2
-    assert torch.equal(trace.pixels.permute(2, 0, 1) / 255, judged[1][0])
-
-
-def test_the_second_restart_is_aimed_at_the_runner_up_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    aims: list[Tensor | None] = []
-    goal_of = _Attacker.goal
-
-    def goal(self: _Attacker, number: int, runner_up: Tensor | None) -> object:
-        aims.append(runner_up)
-        return goal_of(self, number, runner_up)
-
-    monkeypatch.setattr(_Attacker, "goal", goal)
-
-    def judge(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        """Class 3 is next on average, class 1 and class 2 in single draws."""
-        return torch.tensor([[[9.0, *((4.0, 0.0) if seeds[0] % 2 else (0.0, 4.0)), 3.0]]])
-
-    attacked(Recorder(20.0), judge, **{"adaptive.restarts": 3})
-    assert aims[0] is None
-    seen = [judge(PICTURE, [seed])[0, 0] for seed in _judge_seeds()]
-    runner_up = int(torch.stack(seen).mean(0)[1:].argmax()) + 1
-    assert [aim.tolist() for aim in aims[1:] if aim is not None] == [[runner_up]] * 2
-
-
-def test_every_step_shows_its_square() -> None:
-    progress, trace = attacked(Recorder(0.0), None, **{"adaptive.restarts": 1})
-    assert [one[3].tolist() for one in progress] == trace.frames[1:].tolist()
-
-
-def _judge_seeds() -> list[int]:
-    judge = Recorder(0.0)
-    attacked(Recorder(0.0), judge, **{"adaptive.restarts": 1})
-    return judge.seeds
-
-
 def test_restarts_raise_the_margin_then_that_of_the_runner_up_then_dlr() -> None:
     answer = torch.tensor([[9.0, 1.0, 5.0, 4.0], [2.0, 3.0, 1.0, 7.0]])
     label, aim = torch.tensor([0, 0]), torch.tensor([3, 3])
@@ -122,10 +76,3 @@ def test_restarts_raise_the_margin_then_that_of_the_runner_up_then_dlr() -> None
         assert torch.equal(scaled, components.dlr(row, label[:1], None))
         assert torch.equal(first_again, margin)
     assert float(goals[1](answer[:1])) == 4.0 - 9.0, "the runner-up against the label, not the best other class"
-
-
-def test_a_targeted_attack_aims_at_its_target_in_every_restart() -> None:
-    request = AttackRequest(budget=4, steps=1, seeds=[0], label=torch.tensor([0]), target=torch.tensor([1]), params={})
-    attacker, answer = _Attacker(linear, PICTURE, request), torch.tensor([[9.0, 1.0, 5.0, 4.0]])
-    assert float(attacker.goal(0, torch.tensor([2]))(answer)) == 1.0 - 9.0
-    assert torch.equal(attacker.goal(1, torch.tensor([2]))(answer), answer.log_softmax(1)[:, 1])

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.gradient_loop import fresh_seed
 from rita_demo.attacks.loop.request import AttackProgress, SampledLogits
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
@@ -134,27 +133,6 @@ def the_trace_has_one_entry_per_step_and_one_before(name: str) -> None:
     assert torch.allclose(trace.probability.sum(1), torch.ones(steps + 1))
 
 
-@promise(ROWS)
-def first_and_last_loss_are_measured_on_the_8_bit_pixels(name: str) -> None:
-    """The probability is the plain model's; the loss is the attacker's goal on its own samples."""
-    trace, transform = usual(name), ATTACKS[name].transform
-    sampled = transform(MODEL) if transform else sampled_logits_of(MODEL, name)
-    label = torch.tensor([trace.label])
-    for at, step in ((0, 0), (-1, len(trace.frames) - 1)):
-        pixels = trace.frames[at].permute(2, 0, 1)[None].float() / 255
-        assert torch.allclose(trace.probability[at], MODEL(pixels)[0].softmax(0), atol=1e-6)
-        answer = MODEL(pixels) if sampled is None else sampled(pixels, [fresh_seed(3, step)])[0]
-        lead = components.margin(answer, label.expand(len(answer)), None)
-        if trace.loss_unit == "nats":
-            expected = -answer.log_softmax(1)[:, trace.label].mean().item()
-        elif trace.loss_unit == "logits":
-            expected = lead.mean().item() * (-1 if name == "reverse" else 1)
-        else:
-            moved = pixels - trace.frames[0].permute(2, 0, 1)[None].float() / 255
-            expected = lead.clamp(max=0).item() - float(moved.square().sum())
-        assert float(trace.loss[at]) == pytest.approx(expected, abs=1e-4)
-
-
 @cache
 def leads(name: str) -> Tensor:
     """The lead of the best wrong class on eight pictures after the attack at 8/255; "": untouched."""
@@ -189,15 +167,6 @@ def aimed_at_a_class_it_raises_its_probability(name: str) -> None:
         assert trace.fooled == (int(trace.probability[-1].argmax()) == target)
 
 
-@promise(STEPWISE)
-def the_model_is_left_as_it_was(name: str) -> None:
-    model = TinyModel().eval()  # its parameters want gradients, and must not receive any
-    before = [p.clone() for p in model.parameters()]
-    run(model, name)
-    assert all(p.grad is None for p in model.parameters())
-    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
-
-
 @promise(ROWS)
 def the_callers_grad_mode_neither_matters_nor_changes(name: str) -> None:
     for mode in (torch.no_grad, torch.inference_mode):
@@ -223,26 +192,6 @@ def a_picture_gets_the_same_attack_alone_and_in_a_batch(name: str) -> None:
             assert (trace.fooled, trace.target) == (alone.fooled, alone.target)
 
 
-@promise(["noise"])
-def every_value_moves_by_the_budget_unless_it_is_near_black_or_white(name: str) -> None:
-    clean, moved = (picture() * 255).round(), moved_levels(usual(name)).abs()
-    assert (moved[(clean >= 4) & (clean <= 251)] == 4).all()
-
-
-@promise(["fgsm", "pgd"])
-def the_sentence_of_a_targeted_attack_names_its_target(name: str) -> None:
-    row = ATTACKS[name]
-    assert row.sentence_for(None) == row.sentence
-    assert "raises CLIP's probability of “dog” most" in row.sentence_for("dog")
-    assert "error" not in row.sentence_for("dog")
-
-
-@promise(["eot", "adaptive"])
-def without_samples_of_what_it_differentiates_it_does_not_begin(name: str) -> None:
-    with pytest.raises(ValueError, match="needs sampled_logits"):
-        run(MODEL, name, sampled_logits=None)
-
-
 @pytest.mark.parametrize(("kept", "name"), CASES)
 def test_an_attack_keeps_its_promise(kept: Callable[[str], None], name: str) -> None:
     kept(name)
@@ -262,10 +211,7 @@ def test_without_a_label_the_answer_of_the_model_is_attacked_and_a_wrong_one_doe
     [
         ({"name": "cw"}, "attack is one of none, noise, fgsm, pgd, cw_linf, cw_l2, di, patch, typographic"),
         ({"name": "noise", "target": 1}, "cannot be aimed"),
-        ({"name": "autoattack", "target": 1}, "cannot be aimed"),
         ({"label": 9}, "label is a class number from 0 to 4"),
-        ({"label": -1}, "label is a class number from 0 to 4"),
-        ({"target": 5}, "target is a class number from 0 to 4"),
         ({"label": 2, "target": 2}, "target must differ"),
     ],
 )

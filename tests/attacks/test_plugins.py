@@ -9,7 +9,6 @@ import torch
 from rita_demo import settings
 from rita_demo.attacks import ATTACKS, registry
 from rita_demo.process.plugin_file import PluginError
-from rita_demo.ui.widgets.setting_controls import attack_choices
 from tests.attacks.test_attacks import MODEL, run
 
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
@@ -29,56 +28,13 @@ def plugin(folder: Path, options: str = "", functions: str = "") -> str:
 def test_a_plugin_runs_like_the_attack_it_equals(tmp_path: Path) -> None:
     functions = "def step(iterate, gradient, step_size):\n    return iterate + step_size * gradient.sign()\n"
     spec = plugin(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
-    before = settings.SETTINGS["attack"].choices, attack_choices()
+    before = settings.SETTINGS["attack"].choices
     assert registry.add_plugin(spec).name == "plugin"
     assert registry.add_plugin(spec) is ATTACKS["plugin"]  # a second time: the same
     assert settings.SETTINGS["attack"].choices[-1] == "plugin"
-    assert attack_choices()[-1] == ("A plugin", "plugin")
     assert torch.equal(run(MODEL, "plugin")[1].frames, run(MODEL, "pgd")[1].frames)
     registry.remove("plugin")
-    assert (settings.SETTINGS["attack"].choices, attack_choices()) == before
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (IMPORT + "ATTACK = Attack('plugin')", "mine.py, line 2: TypeError"),
-        (
-            IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
-            "mine.py, line 2: ValueError: step is a function or one of sign, momentum, none",
-        ),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
-        ("gone.py:ATTACK", "no file 'gone.py'"),
-        ("mine.py", "not FILE.py:NAME"),
-        ("mine.py:a b", "not FILE.py:NAME"),
-    ],
-)
-def test_a_file_or_a_name_that_cannot_be_used_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
-    before = dict(ATTACKS)
-    with pytest.raises(PluginError) as caught:
-        registry.add_plugin(write(tmp_path, text) if text.startswith(IMPORT) else text)
-    assert re.search(sentence, caught.value.for_owner)
-    assert before == ATTACKS
-
-
-def test_a_step_with_a_state_gets_at_every_step_what_it_returned_at_the_one_before(tmp_path: Path) -> None:
-    functions = """
-def step(iterate, gradient, step_size, state=None):
-    from rita_demo.attacks.loop.components import MOMENTUM
-
-    direction = gradient / gradient.abs().mean((1, 2, 3), keepdim=True)
-    steps, before = state or (0, 0 * direction)
-    assert steps < 7
-    direction = MOMENTUM * before + direction
-    return iterate + step_size * direction.sign(), (steps + 1, direction)
-"""
-    registry.add_plugin(plugin(tmp_path, "step=step, relative_step_size=0.25, iterative=True", functions))
-    with_memory = run(MODEL, "plugin", steps=7)[1].frames
-    registry.add_plugin(plugin(tmp_path, "step='momentum', relative_step_size=0.25, iterative=True"))
-    assert torch.equal(run(MODEL, "plugin", steps=7)[1].frames, with_memory)
-    registry.add_plugin(plugin(tmp_path, "relative_step_size=0.25, iterative=True"))
-    assert not torch.equal(run(MODEL, "plugin", steps=7)[1].frames, with_memory)  # a sign of the last gradient alone
+    assert settings.SETTINGS["attack"].choices == before
 
 
 STATE = "def own(iterate, gradient, step_size, state=None):\n    return {}\n"
@@ -90,15 +46,10 @@ COMPONENT = "def own(*a):\n    return {}\n"
     [
         ("step=own", COMPONENT.format("a[0][:1, :1]"), r"line 2: step of .* has shape \(1, 1, 12, 12\); expected"),
         ("step=own", COMPONENT.format("a[0] * float('nan')"), "line 2: step of .* not finite"),
-        ("start=own", COMPONENT.format("None"), "line 2: start of .* is a NoneType; expected a torch.Tensor"),
-        ("goal=own", COMPONENT.format("a[0].sum()"), r"line 2: goal of .* has shape \(\); expected \(1,\)"),
         ("project=own", COMPONENT.format("a[0] * 0 + 0.5"), "line 2: project of .* moves a pixel value by .*/255"),
-        ("project=own", COMPONENT.format("a[0] + 1"), "line 2: project of .* leaves the range of pixels"),
         ("step=own", STATE.format("iterate"), r"line 2: step of .* is a Tensor; expected a pair \(pixels, state\)"),
-        ("step=own", STATE.format("iterate[:, :1], 1"), r"line 2: step of .* has shape \(1, 1, 12, 12\); expected"),
         ("step=own", COMPONENT.format("a[7]"), "line 3: IndexError: tuple index"),
         ("loop=own", COMPONENT.format("iter(())"), "line 2: the result of .* has no frames"),
-        ("transform=own", COMPONENT.format("(lambda p, s: 1 / 0)"), "line 3: ZeroDivisionError"),
     ],
 )
 def test_a_wrong_result_gives_one_sentence(tmp_path: Path, options: str, functions: str, sentence: str) -> None:
@@ -106,32 +57,3 @@ def test_a_wrong_result_gives_one_sentence(tmp_path: Path, options: str, functio
     with pytest.raises(PluginError) as caught:
         run(MODEL, "plugin")
     assert re.match(f"mine.py, {sentence}", caught.value.for_owner)
-
-
-LOOP = """
-from dataclasses import replace
-def own(logits, pixels, request):
-    from rita_demo.attacks.loop.gradient_loop import loop_of
-    from rita_demo.attacks.registry import ATTACKS
-    batch = yield from loop_of(ATTACKS["pgd"])(logits, pixels, replace(request, budget=2 * request.budget))
-    return replace(batch, loss=batch.loss{})
-"""
-
-
-def test_the_result_of_an_own_loop_is_checked(tmp_path: Path) -> None:
-    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
-    with pytest.raises(PluginError, match=r"line 4: the result .* moves a pixel value by 8/255; the budget is 4/255"):
-        run(MODEL, "plugin")
-    ATTACKS.pop("plugin")
-    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
-    with pytest.raises(PluginError, match="has a loss that is not finite"):
-        run(MODEL, "plugin")
-
-
-def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> None:
-    def full(pixels: torch.Tensor) -> torch.Tensor:
-        raise torch.OutOfMemoryError("no room")
-
-    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
-    with pytest.raises(torch.OutOfMemoryError):
-        run(full, "plugin")  # type: ignore[arg-type]

@@ -1,89 +1,40 @@
-"""What is gone is refused by one sentence that says what to ask for instead, at every door: former methods, an attack, a preset."""
+"""What is gone is refused by one sentence that says what to ask for instead: former methods, an attack, a preset."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from PIL import Image
 
-from rita_demo import only_right, run
-from rita_demo.attacks import ATTACKS, get_attack
-from rita_demo.cli import main as cli
-from rita_demo.defences.registry import DEFENCES, validated
+from rita_demo import run
 from rita_demo.evaluation.request import points
-from rita_demo.pipeline.run_request import method_names, read_settings
 from rita_demo.records.errors import GONE_METHODS, DemoError
 from rita_demo.settings import RECOMMENDED, parse_assignment
-from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.share_link import parse_link
 
 ATTACK = "The attack defence is adaptive:rita, which is stronger: ask for that."
 PRESET = "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those."
 METHOD = "The method {0} is rita with --protocols {1} (the setting protocol={1}): ask for that."
-EXPLAIN = ["explain", "a.png", "--classes", "cup,crab"]
-EVALUATE = ["evaluate", "--dataset", "textures", "--attack", "none", "--budget", "4", "--out", "runs"]
-
-
-def read(settings: dict[str, Any]) -> Any:
-    Path("s.json").write_text(json.dumps({"settings": settings}))
-    return read_settings(Path("s.json"))
-
-
-def link(**words: str) -> Any:
-    return parse_link({"sample": "coffee", **words})
-
+PICTURE, NAMES = np.zeros((40, 40, 3), np.uint8), ["cup", "crab"]
 
 ASKS: list[tuple[str, Callable[[], Any]]] = [
     (ATTACK, lambda: points(attacks="pgd,defence", budget="4")),
-    (ATTACK, lambda: points(attacks="defence", budget="4", steps="3")),
-    (ATTACK, lambda: link(attack="defence")),
-    (ATTACK, lambda: parse_assignment("attack=defence")),
+    (ATTACK, lambda: parse_link({"sample": "coffee", "attack": "defence"})),
     (ATTACK, lambda: RECOMMENDED.replace(attack="defence")),
-    (ATTACK, lambda: get_attack("defence")),
-    (PRESET, lambda: run("a.png", classes=["cup", "crab"], preset="step_back")),
+    (PRESET, lambda: run(PICTURE, classes=NAMES, preset="step_back")),
 ]
 for name, protocol in GONE_METHODS.items():
     doors: list[Callable[..., Any]] = [
-        lambda name: validated(["clip", name]),
-        lambda name: method_names(f"clip,{name}"),
-        lambda name: methods_of({"methods": [name]}),
-        lambda name: link(methods=name),
-        lambda name: link(**{f"{name}.x": "1"}),
-        lambda name: run("a.png", classes=["cup", "crab"], methods=[name]),
-        lambda name: RECOMMENDED.replace(attack="adaptive", **{"adaptive.against": name}),
+        lambda name: parse_link({"sample": "coffee", "methods": name}),
+        lambda name: run(PICTURE, classes=NAMES, methods=[name]),
         lambda name: points(attacks=f"adaptive:{name}", budget="4"),
-        lambda name: only_right(Path(), method=("rita", name)),
         lambda name: parse_assignment(f"{name}.x=1"),
-        lambda name: read({"adaptive.against": name}),
-        lambda name: read({f"{name}.x": 1}),
     ]
     ASKS += [(METHOD.format(name, protocol), lambda door=door, name=name: door(name)) for door in doors]
-WORDS = [([*EXPLAIN, "--preset", "step_back"], f"argument --preset: {PRESET}")]
-for name, protocol in GONE_METHODS.items():
-    WORDS += [([*words, "--methods", name], METHOD.format(name, protocol)) for words in (EXPLAIN, EVALUATE)]
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_with_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Image.new("RGB", (40, 40), "red").save("a.png")
 
 
 @pytest.mark.parametrize(("sentence", "ask"), ASKS)
 def test_what_is_gone_is_refused_by_one_sentence(sentence: str, ask: Callable[[], Any]) -> None:
     with pytest.raises(DemoError) as error:
         ask()
-    assert str(error.value) in (sentence, f"s.json: {sentence}")
-
-
-@pytest.mark.parametrize(("words", "sentence"), WORDS)
-def test_the_command_line_refuses_it(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(words) == 2
-    assert capsys.readouterr().err.strip().endswith(f"error: {sentence}")
-
-
-def test_only_these_names_are_gone() -> None:
-    assert not {*GONE_METHODS, "defence"} & {*DEFENCES, *ATTACKS}
-    assert parse_assignment("step_back=0.4") == ("step_back", 0.4), "the setting stays"
+    assert str(error.value) == sentence

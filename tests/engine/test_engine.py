@@ -1,7 +1,7 @@
-"""The engine beside the method: records become arrays, what is known before loading, pixels of views, weights by boxes, and what
-attackers differentiate."""
+"""The engine beside the method: what is known before loading, pixels of views, weights by boxes, what attackers differentiate, and
+the attacker who knows a defence."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,12 +14,10 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.engine import conversion, loading
+from rita_demo.engine import loading
 from rita_demo.engine.attack_models import defence_logits, random_crop_logits
-from rita_demo.engine.conversion import to_numpy
 from rita_demo.method import decide, empty
 from rita_demo.pipeline.run import run_picture
-from rita_demo.process.gpu import array_like, copy_together, on_host
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.views.boxes import area_fractions, draw_boxes
 from rita_demo.vlm.views.crops import crop
@@ -29,81 +27,18 @@ from tests.oracles.toy_model import make_toy_model
 from tests.toy_model import TEMPERATURE, ToyEngine
 
 
-def tensors() -> list[torch.Tensor]:
-    """Of every type in a trace: whole ones, parts that are not contiguous, a number, nothing at all, one that is part of a
-    graph."""
-    generator = torch.Generator().manual_seed(0)
-    floats = torch.randn(4, 5, 6, generator=generator)
-    whole = torch.randint(0, 100, (3, 4), generator=generator)
-    kinds = [
-        floats,
-        floats[:, :, :3],
-        floats[0, 0, 0],
-        floats[:0],
-        floats.requires_grad_() * 2,
-        floats.detach().double(),
-    ]
-    return [*kinds, whole, whole.T, whole > 50, whole.to(torch.uint8)[:, 1:]]
-
-
-def test_tensors_that_are_copied_together_have_the_numbers_of_single_copies() -> None:
-    given = tensors()
-    empty = [array_like(one) for one in given]
-    copy_together(list(zip(empty, given, strict=True)))
-    for own, source in zip(empty, given, strict=True):
-        np.testing.assert_array_equal(own, conversion.tensor_to_numpy(source))
-        assert own.dtype == conversion.tensor_to_numpy(source).dtype
-    copy_together([])
-    assert all(own.data_ptr() == source.data_ptr() for own, source in zip(on_host(given), given, strict=True))
-
-
-@dataclass(frozen=True)
-class Record:
-    """What :func:`to_numpy` gets."""
-
-    one: torch.Tensor
-    parts: tuple[torch.Tensor, dict[str, torch.Tensor], str]
-
-
-def test_a_record_of_another_device_has_one_copy_of_each_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tensors without numbers stand for those of a GPU: what is copied is looked at."""
-    copied: list[tuple[np.ndarray, torch.Tensor]] = []
-    monkeypatch.setattr(conversion, "copy_together", copied.extend)
-    far, near = torch.empty(2, 3, device="meta"), torch.ones(2)
-    found = to_numpy((Record(far, (near, {"again": far}, "text")), Record(near, (far[0], {}, ""))))
-    first, second = found
-    assert [source.shape for _, source in copied] == [(2, 3), (3,)]
-    assert np.shares_memory(first.one, first.parts[1]["again"])
-    assert np.shares_memory(first.one, copied[0][0])
-    assert np.shares_memory(second.parts[0], copied[1][0])
-    assert (first.parts[0].tolist(), first.parts[2], second.one.tolist()) == ([1, 1], "text", [1, 1])
-
-
 def test_the_embedded_model_is_as_its_files_say() -> None:
     known, found = loading.embedded_info(), Engine("embedded").info
     assert known is not None
     assert known == replace(found, device="", precision="", logit_scale=known.logit_scale)
 
 
-@pytest.mark.parametrize("file", ["open_clip_config.json", "open_clip_model.safetensors"])
-def test_an_incomplete_folder_is_left_to_the_loader(file: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in loading.EMBEDDED_DIR.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.setattr(loading, "EMBEDDED_DIR", tmp_path)
-    assert loading.embedded_info() is not None
-    cut = (tmp_path / file).read_bytes()[:-1000] if file.endswith("safetensors") else b"{"
-    (tmp_path / file).unlink()
-    (tmp_path / file).write_bytes(cut)
-    assert loading.embedded_info() is None
-
-
 PICTURE = picture_of(photo(64, 64))
 
 
-@pytest.mark.parametrize("augmix", [False, True])
-def test_kept_pixels_equal_those_drawn_again(tiny_model_dir, augmix, monkeypatch) -> None:
+def test_kept_pixels_equal_those_drawn_again(tiny_model_dir, monkeypatch) -> None:
     backbone = vlm.registry.load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
-    settings = RECOMMENDED.replace(views=8, views_augmix=augmix)
+    settings = RECOMMENDED.replace(views=8)
     drawn = Engine(backbone).view_pixels(PICTURE, settings)
     keeping = Engine(backbone, view_pixel_bytes=drawn.nbytes + 1)
     keeping.encode_views(PICTURE, settings)
@@ -184,3 +119,26 @@ def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     (slope,) = torch.autograd.grad(answer[0, 0, 0], pixels)
     assert slope[0].abs().sum() > 0
     assert slope[1].abs().sum() == 0
+
+
+QUICK = RECOMMENDED.replace(square="model", views=16, attack_views=8, protocol="off", attack="adaptive")
+LESS = {"adaptive.steps": 10, "adaptive.restarts": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("against", ["ensemble", pytest.param("rita", marks=pytest.mark.nightly)])
+def test_every_defence_falls_to_the_attacker_who_knows_it(against: str) -> None:
+    one = SAMPLES["motorcycle"]
+    less = LESS if against == "ensemble" else {"adaptive.steps": 30, "attack_views": 16}
+    settings = QUICK.replace(**{"adaptive.against": against} | less)
+    label = one.names.index(one.label)
+    run = run_picture(Engine(), one.load(), one.names, settings, label=label, methods=(against,))
+    assert run.attack is not None
+    assert run.clean.verdicts[against].label == label
+    assert run.attacked.verdicts[against].label != label, "views that the attack has not seen"
+    assert run.attack.linf <= 4
+    assert run.attack.gradient is not None
+    assert run.attack.gradient > 0
+    assert any(
+        f"The attacker knows {DEFENCES[against].title}. Its gradient is exact." in s for s in run.threat_model.sentences
+    )

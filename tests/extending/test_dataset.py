@@ -1,22 +1,25 @@
-"""The section "A dataset" of docs/extending.md, followed to the letter."""
+"""The sections "A dataset" and "A figure in *Inside*" of docs/extending.md, followed to the letter."""
 
 import csv
 import io
 import shlex
+import sys
 import tomllib
-from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.data import datasets
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.frames import measurements
-from rita_demo.evaluation.page import DataFolders
-from rita_demo.ui.memory.streaming import missing_datasets
+from rita_demo.ui.inside import folds
 from tests.extending.page import code_blocks
 from tests.textures import texture
+from tests.toy_model import ToyEngine
+from tests.ui.conftest import completed_run, make_inside_tab
 
 FOLDER_COMMAND, ROW, LISTING, COMMANDS, _ = code_blocks("A dataset")
 
@@ -74,7 +77,25 @@ def test_a_row_is_a_dataset(tmp_path, capsys, monkeypatch) -> None:
     assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}
 
 
-def test_a_row_with_an_archive_is_offered_for_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = datasets.Archive("https://mushrooms.example/all.zip", "0" * 32, 5, "images")
-    monkeypatch.setitem(datasets.DATASETS, "mushrooms", replace(mushrooms(), archive=archive))
-    assert ("Mushrooms, about 5 MB", "mushrooms") in missing_datasets(DataFolders(tmp_path, tmp_path))
+def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, row = code_blocks("A figure in *Inside*")
+    module = ModuleType("rita_demo.figures.decision.votes")
+    exec(compile(source, "votes.py", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    imported, call = row.split("\n\n")
+    names = vars(folds).copy()
+    exec(imported, names)
+    known = [row for row in folds.SURE if row.name != "votes"]  # who has followed the page has this row
+    monkeypatch.setattr(folds, "SURE", (*known, eval(call, names)))
+
+    inside = make_inside_tab(ToyEngine(spread=0.2))
+    visitor = inside.context.sessions.open()
+    session = inside.context.sessions.get(visitor)
+    run = completed_run(ToyEngine(spread=0.2))
+    session.show(run)
+    session.inside.open_folds = frozenset({"entropy-fold"})
+    session.touch("run")
+    updates = inside.context.panels.open(session, "inside")
+    (figure,) = (value for one, value in updates.items() if one.elem_id == "in-votes")
+    labels = run.attacked.trace.confidence.label
+    assert list(figure.data[0].y) == np.bincount(labels, minlength=len(run.class_prompts.names)).tolist()

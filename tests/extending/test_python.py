@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from rita_demo import Engine, evaluate, own_model, run
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine as EngineType
-from rita_demo.records.errors import BackboneError, DataError, SettingError, VocabularyError
+from rita_demo.records.errors import DataError, VocabularyError
 from rita_demo.vlm.registry import load
 from tests.extending.page import code_blocks, picture
 from tests.textures import texture
 
 pytestmark = pytest.mark.slow
-LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是"
 
 
 def test_an_array_is_a_picture(folder: Path, output_of) -> None:
@@ -91,18 +89,6 @@ def test_the_embedded_model_as_a_module_gives_its_own_numbers(monkeypatch: pytes
     assert mine.to_json()["backbone"] == "mine"
 
 
-def test_a_module_without_a_text_encoder_is_refused() -> None:
-    with pytest.raises(BackboneError, match="not a module with encode_image, encode_text and a token embedding"):
-        own_model(torch.nn.Linear(2, 2), name="linear", side=32)
-
-
-def test_a_tokenizer_of_another_model_is_refused() -> None:
-    """As of SigLIP, whose embedding has 32000 rows: CLIP's ids do not fit."""
-    module = Wrapped(torch.nn.Sequential(torch.nn.Embedding(32_000, 2)))
-    with pytest.raises(BackboneError, match="gives the id 49407, and the token embedding of siglip has 32000 rows"):
-        own_model(module, name="siglip", side=32)
-
-
 @pytest.fixture(scope="module")
 def engine() -> EngineType:
     return Engine("embedded")
@@ -131,53 +117,10 @@ def test_pairs_have_the_answers_of_a_folder_with_the_same_pictures(engine: Engin
     ("pairs", "error", "sentence"),
     [
         ("textures", VocabularyError, "A named dataset has its own class names."),
-        ([], DataError, "The dataset has no pictures."),
-        ([([1, 2], 0)], DataError, "Picture 0: Expected a path, .* or a tensor; got list"),
         ([np.zeros((8, 8, 3), np.uint8)], DataError, r"Item 0 is a pair \(picture, label\)"),
-        ([(np.zeros((8, 8, 3), np.uint8), 2)], SettingError, "from 0 to 1; got 2"),
         ([(np.zeros((8, 8, 3), np.uint8), "crib")], VocabularyError, "Closest: 'crab'"),
     ],
 )
 def test_pairs_that_cannot_be_used_get_a_sentence(pairs: Any, error: type, sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         evaluate(pairs, ["cup", "crab"], **ASKED)
-
-
-def test_a_label_may_be_an_index_and_the_picture_a_tensor_or_an_open_file(engine: EngineType, tmp_path: Path) -> None:
-    path = picture(tmp_path)
-    asked: dict[str, Any] = {"settings": {"views": 2, "steps": 1}, "methods": [], "engine": engine}
-    pixels = torch.from_numpy(np.array(Image.open(path).convert("RGB")))
-    named = run(path, ["cup", "crab", "cat"], label="crab", target="cat", **asked)
-    with path.open("rb") as file:
-        given = [
-            run(one, ["cup", "crab", "cat"], label=1, target=2, **asked) for one in (pixels.permute(2, 0, 1), file)
-        ]
-    for one in given:
-        assert (one.run.label, one.run.label_given, one.run.attack.target) == (1, True, 2)
-        assert np.array_equal(one.run.attack.pixels, named.run.attack.pixels)
-    for wrong in (3, True, 0.5):
-        with pytest.raises(SettingError, match="The label is a class name, or a whole number from 0 to 2"):
-            run(path, ["cup", "crab", "cat"], label=wrong, **asked)
-
-
-def test_the_target_of_pairs_may_be_an_index_and_that_of_a_dataset_is_a_name(engine: EngineType) -> None:
-    asked = ASKED | {"attack": "pgd", "protocols": "off", "engine": engine}
-    pairs = [(texture("dotted", 1, 96), 0)]
-    by_name, by_index = (evaluate(pairs, ["dotted", "woven"], target=one, **asked) for one in ("woven", 1))
-    assert by_index["target"].tolist() == by_name["target"].tolist() == ["woven"] * 3
-    with pytest.raises(SettingError, match="target is a class name, or a whole number from 0 to 1; got 2"):
-        evaluate(pairs, ["dotted", "woven"], target=2, **asked)
-    with pytest.raises(SettingError, match="target of a named dataset is a class name, or next; got 1"):
-        evaluate("textures", target=1, **asked)
-
-
-def test_names_that_the_model_cannot_tell_apart_are_a_warning(engine: EngineType, tmp_path: Path) -> None:
-    names = [LONG + "鲜艳的红", LONG + "深沉的蓝"]
-    asked: dict[str, Any] = {"methods": [], "attack": "none", "settings": {"views": 2}, "engine": engine}
-    with pytest.warns(UserWarning, match="are cut at 77 tokens, and their prompts are the same") as caught:
-        run(picture(tmp_path), names, **asked)
-    assert caught[0].filename == __file__
-    pairs = [(texture("dotted", 1, 64), 0)]
-    with pytest.warns(UserWarning, match="own: The names .* are cut at 77 tokens") as caught:
-        evaluate(pairs, names, **(ASKED | {"attack": "none", "engine": engine}))
-    assert caught[0].filename == __file__

@@ -1,15 +1,12 @@
 """Parts of the method where the oracles do not look: edges, bookkeeping and sentences."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 
 from rita_demo.method import align, apply_to_views, decide, empty, remove, resize, step_back, transport, update
-from rita_demo.method.confidence import crop_offset
 from rita_demo.method.cost import unit
-from rita_demo.method.procrustes import align_together
 from rita_demo.records import Confidence, Exclusions
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED
@@ -28,37 +25,12 @@ def test_potentials_rebuild_the_plan():
     torch.testing.assert_close(result.row_weight[:, :, None] * result.column_weight[:, None] * kernel, result.plan)
 
 
-def test_the_outcome_says_why_a_transport_ended():
-    short = transport(COST, ROWS, COLUMNS, entropy_weight=0.001, max_iterations=1)
-    assert (short.converged, "limit was reached" in short.outcome) == (False, True)
-    assert "no class has any mass" in transport(COST, ROWS, 0 * COLUMNS, entropy_weight=0.1).outcome
-    many = torch.rand(9, 64, 4, generator=torch.Generator().manual_seed(0))
-    fine = transport(many, torch.ones(64), torch.ones(9, 4), entropy_weight=0.02, tolerance=1e-12)
-    assert fine.converged != ("limit of rounding" in fine.outcome)
-    assert (fine.checks[-1] < 300, fine.residual[-1] < 1e-5) == (True, True)
-
-
 # --- cache
 
 
 def confident(entropy, label, limit=0.8):
     entropy, label = torch.tensor(entropy), torch.tensor(label)
     return Confidence(torch.eye(3)[label], entropy, label, entropy <= limit, limit)
-
-
-def test_cache_keeps_the_lowest_entropies_up_to_its_slots_and_ties_prefer_the_earlier_view():
-    x = units(0, 6, 8)
-    state, change = update(empty(3, 2, 8), x, confident([0.5, 0.1, 0.3, 0.9, 0.2, 0.4], [0, 0, 0, 0, 1, 0]))
-    assert change.candidates == (1, 4, 2, 5, 0)
-    assert [(e.label, e.slot, e.view) for e in change.events] == [(0, 0, 1), (1, 0, 4), (0, 1, 2)]
-    after, change = update(state, x, confident([0.15] * 6, [0] * 6))
-    assert [(e.slot, e.replaced_born) for e in change.events] == [(1, 0)]
-    assert (after.born.tolist(), after.pictures) == ([[0, 1], [0, -1], [-1, -1]], 2)
-    torch.testing.assert_close(after.entropy[0], torch.tensor([0.1, 0.15]))
-    torch.testing.assert_close(after.features[0], x[[1, 0]])
-    state, change = update(empty(3, 4, 8), x[:3], confident([0.2] * 3, [2] * 3), views_per_image=2)
-    assert [e.view for e in change.events] == [0, 1]
-    assert update(resize(state, 2), x[:1], confident([0.2], [2]))[1].events == ()
 
 
 def test_resize_grows_with_padding_and_shrinks_to_the_lowest_entropies():
@@ -74,10 +46,9 @@ def test_resize_grows_with_padding_and_shrinks_to_the_lowest_entropies():
 # --- exclusions: what is left out equals what never was
 
 
-@pytest.mark.parametrize("weights", ["uniform", "confidence", "agreement"])
-@pytest.mark.parametrize("preset", [RECOMMENDED, PAPER], ids=["recommended", "paper"])
-def test_an_excluded_view_equals_a_view_that_never_existed(preset, weights) -> None:
-    p, settings = prompts(), preset.replace(view_weight=weights)
+@pytest.mark.parametrize("weights", ["confidence", "agreement"])
+def test_an_excluded_view_equals_a_view_that_never_existed(weights) -> None:
+    p, settings = prompts(), PAPER.replace(view_weight=weights)
     x, present = views(p.features[3, 0], N=12), torch.ones(12, dtype=torch.bool)
     present[[0, 5, 11]] = False
     trace, after = decide(x, p, empty(5, settings.slots, 16), settings, view_mask=present)
@@ -110,7 +81,7 @@ def test_excluding_everything_is_refused(left_out) -> None:
 # --- alignment
 
 
-@pytest.mark.parametrize("gap", [1e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize("gap", [1e-7, 1e-3])
 def test_nearly_parallel_and_nearly_opposite_directions_stay_exact(gap):
     u, aside = units(0, 16), units(1, 16)
     zbar = torch.stack([u + gap * aside, -u + max(gap, 1e-3) * aside])
@@ -125,23 +96,6 @@ def test_opposite_directions_and_cancelling_views_are_not_rotated_and_reported()
     torch.testing.assert_close(result.aligned, X)
     assert all(word in note for word, note in zip(("away", "cancel", "no direction"), result.notes, strict=True))
     assert result.angle[0] == pytest.approx(math.pi)
-
-
-@pytest.mark.parametrize("completion", ["smallest_rotation", "svd"])
-def test_caches_that_are_aligned_together_are_aligned_as_each_alone(completion: str) -> None:
-    """Each has its own prompts; one class is empty, and one cancels out."""
-    generator = torch.Generator().manual_seed(0)
-    caches, means = [], torch.randn(3, 4, 8, generator=generator).unbind()
-    for _ in means:
-        features = unit(torch.randn(4, 2, 8, generator=generator))
-        features[1, 1] = -features[1, 0]
-        caches.append(replace(empty(4, 2, 8), features=features, count=torch.tensor([2, 2, 0, 1])))
-    for together, cache, mean in zip(align_together(caches, means, completion), caches, means, strict=True):
-        alone = align(cache.features, cache.count, mean, completion)
-        for name in ("aligned", "resultant_length", "angle"):
-            assert torch.equal(getattr(together, name), getattr(alone, name))
-        assert together.notes == alone.notes
-        assert together.notes[1]
 
 
 # --- the step from the whole square towards its crops
@@ -165,13 +119,6 @@ def test_without_a_whole_square_and_crops_no_step_is_taken(strength, shown, pres
     torch.testing.assert_close(step_back(attacked(), strength, shown, present), attacked())
 
 
-def test_an_excluded_crop_equals_a_crop_that_never_existed() -> None:
-    x, present = attacked(), torch.ones(12, dtype=torch.bool)
-    present[[4, 9]] = False
-    all_of_them = step_back(x, 2.0, AREA_FRACTION, present)
-    torch.testing.assert_close(all_of_them[present], step_back(x[present], 2.0, AREA_FRACTION[present]))
-
-
 def test_the_step_recovers_the_attacked_class_and_the_trace_says_how_long_it_is() -> None:
     p, x, settings = prompts(), attacked(), RECOMMENDED.replace(protocol="off", tuning_steps=0, step_back=2.0)
     state = empty(5, settings.slots, 16)
@@ -185,10 +132,3 @@ def test_the_step_recovers_the_attacked_class_and_the_trace_says_how_long_it_is(
     d = float(((rest[:, None] * x[1:]).sum(0) / rest.sum() - x[0]).norm())
     assert plain.crop_offset == back.crop_offset == pytest.approx(d, abs=1e-5)
     assert (plain.step_back_distance, back.step_back_distance) == (0, pytest.approx(2 * d**3, abs=1e-4))
-
-
-def test_which_views_are_crops_is_known_without_the_device_of_the_features() -> None:
-    """Features without numbers stand for those of a GPU: code that reads one of them fails."""
-    far = torch.empty(12, 16, device="meta")
-    for present in (None, torch.arange(12) != 4):
-        assert crop_offset(far, AREA_FRACTION, present).device.type == "meta"

@@ -61,15 +61,3 @@ def cw_l2(weights: F, bias: F, picture: F, label: int, steps: int) -> tuple[list
     fooling = [entry for entry in judged if entry[0] > 0]
     best = min(fooling, key=lambda e: e[1]) if fooling else max(judged, key=lambda e: e[0])
     return candidates, best[2].reshape(picture.shape)
-
-
-def fixed_plan_gradient(x: F, plans: list[F], atoms: list[F], shares: list[float], scale: float) -> F:
-    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) fixed, C = 1 - cos(x, z). ``x``
-    (N, D) unit rows; the cosine divides by their length, so only the tangent part remains."""
-    out = np.zeros_like(x)
-    for plan, z, share in zip(plans, atoms, shares):
-        for n in range(len(x)):
-            for m in range(len(z)):
-                tangent = z[m] - (x[n] @ z[m]) * x[n]
-                out[n] += scale * share * plan[n, m] * tangent
-    return out

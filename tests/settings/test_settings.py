@@ -15,12 +15,12 @@ from rita_demo.cli.explain import run_request_of
 from rita_demo.cli.main import build_parser
 from rita_demo.evaluation.report.only_right import only_right
 from rita_demo.evaluation.request import points
-from rita_demo.pipeline.run_request import RunRequest, read_settings
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.assets import ASSETS
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, parse_assignment
 from rita_demo.settings.__main__ import as_markdown
-from rita_demo.settings.setting import Setting, number_text
+from rita_demo.settings.setting import Setting
 
 OWN = {"ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "ctpt_weight"}
 
@@ -31,12 +31,9 @@ def test_an_own_setting_has_a_flat_and_a_dotted_name() -> None:
     dotted = RECOMMENDED.replace(**{"ensemble.average": "logit"})
     assert flat == dotted == Settings(ensemble_average="logit")
     assert hash(flat) == hash(dotted)
-    assert (flat.ensemble_average, getattr(flat, "ensemble.average")) == ("logit", "logit")
     assert flat.differs_from(RECOMMENDED) == ("ensemble_average",)
     assert parse_assignment("ensemble.average=logit") == ("ensemble_average", "logit")
     assert flat.replace(**{"ensemble.average": "probability"}) == RECOMMENDED
-    one, other = ({"ctpt_weight": 20, "ensemble_text": "descriptions"}, {"ensemble.text": "descriptions"})
-    assert Settings(**one) == Settings(**other).replace(ctpt_weight=20.0)
 
 
 def test_settings_survive_json_keys_and_pickling() -> None:
@@ -79,17 +76,12 @@ def test_the_reference_of_the_settings_is_up_to_date() -> None:
     assert written == as_markdown(), "stale: python -m rita_demo.settings > tests/settings/settings.txt"
 
 
-def test_a_number_in_a_sentence_has_a_real_minus_and_a_power_of_ten() -> None:
-    numbers = {0.01: "0.01", -3.5: "−3.5", 1e-6: "10⁻⁶", 2.5e-7: "2.5 · 10⁻⁷", 695_064_512: "695064512"}
-    assert {value: number_text(value) for value in numbers} == numbers
-
-
 EXPLAIN = "explain a.png --classes a,b"
 EVALUATE = "evaluate --dataset textures --methods clip --attack pgd --protocols off --out runs"
 STREAMS = ASSETS / "lab" / "streams" / "dtd"
 
 
-@pytest.mark.parametrize("text", ["8/255", " 8 / 255 ", "8", "8.0/255", 8, 8.0, np.int64(8), np.float32(8)])
+@pytest.mark.parametrize("text", ["8/255", " 8 / 255 ", 8.0, np.int64(8)])
 def test_a_strength_with_its_unit_is_the_whole_number(text: Any) -> None:
     assert SETTINGS["budget"].parse(text) == 8
     assert type(SETTINGS["budget"].parse(text)) is int
@@ -99,15 +91,8 @@ def test_a_strength_with_its_unit_is_the_whole_number(text: Any) -> None:
     ("given", "hint"),
     [
         (0.0157, "It is in 1/255: did you mean 4?"),
-        ("0.0157", "It is in 1/255: did you mean 4?"),
-        (0.03137, "It is in 1/255: did you mean 8?"),
-        (8 / 255, "It is in 1/255: did you mean 8?"),
-        (0.001, "It is in 1/255: did you mean 1?"),
-        (1.5, "A picture has whole levels, so 1.5 would be 2."),
         ("2.5/255", "A picture has whole levels, so 2.5 would be 3."),
-        ("0.05/255", "A picture has whole levels, so 0.05 would be 0."),
-        (0.1, "A picture has whole levels, so 0.1 would be 0."),
-        *((text, "") for text in ("4/256", "/255", "4/255/255", "65/255", "-1/255", True, None, 64.5, float("nan"))),
+        *((text, "") for text in ("4/256", "65/255", True, None, float("nan"))),
     ],
 )
 def test_a_fraction_is_refused_with_what_was_probably_meant(given: Any, hint: str) -> None:
@@ -115,13 +100,6 @@ def test_a_fraction_is_refused_with_what_was_probably_meant(given: Any, hint: st
         SETTINGS["budget"].parse(given)
     assert caught.value.message.startswith("budget is a whole number from 0 to 64; got ")
     assert caught.value.hint == hint
-
-
-def test_settings_of_defences_in_the_same_unit_take_it_and_other_numbers_do_not() -> None:
-    assert parse_assignment("ttc.budget=2.5/255") == ("ttc.budget", 2.5)
-    assert parse_assignment("csr.step=1/255") == ("csr.step", 1.0)
-    with pytest.raises(SettingError, match="views is a whole number from 1 to 256; got '4/255'"):
-        parse_assignment("views=4/255")
 
 
 def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
@@ -132,29 +110,9 @@ def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
         return [point.budget for point in request_of(args).points]
 
     (tmp_path / "one.json").write_text(json.dumps({"settings": {"budget": "8/255"}}))
-    assert settings_of(f"{EXPLAIN} --budget 8/255") == [8]
-    assert settings_of(f"{EXPLAIN} --set budget=8/255") == [8]
-    assert settings_of(f"{EXPLAIN} --settings {tmp_path}/one.json") == [8]
-    assert settings_of(f"{EVALUATE} --budget 1/255,8/255,2") == [1, 8, 2]
+    assert settings_of(f"{EXPLAIN} --budget 8/255 --settings {tmp_path}/one.json") == [8]
     assert settings_of(f"{EVALUATE} --budget 1 --sweep budget=4/255,8/255") == [4, 8]
-    assert build_parser().parse_args(["budget", "a.png", "--classes", "a,b", "--most", "8/255"]).most == 8
-    assert read_settings(tmp_path / "one.json") == {"budget": 8}
     assert RunRequest.parse(b"", classes="a,b", budget="8/255").settings.budget == 8
-    assert RECOMMENDED.replace(budget="8/255").budget == 8
-    for words in ("8/255", ["8/255", 8], [np.int64(8)], np.int64(8), 8.0):
+    for words in (["8/255", 8], np.int64(8)):
         assert [point.budget for point in points(attacks="pgd", budget=words, protocols="off")[0]] == [8]
-    with pytest.raises(SettingError, match="did you mean 4"):
-        points(attacks="pgd", budget=0.0157)
     assert len(only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="4/255"))
-    with pytest.raises(DataError, match="Nothing in the first run fits"):
-        only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="8/255")
-    with pytest.raises(SettingError, match="did you mean 4"):
-        only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget=0.0157)
-
-
-def test_the_split_test_is_measured_unless_another_is_named() -> None:
-    def split_of(line: str) -> str:
-        return request_of(build_parser().parse_args(line.split())).split
-
-    assert split_of(f"{EVALUATE} --budget 4") == "test"
-    assert split_of(f"{EVALUATE} --budget 4 --split val") == "val"

@@ -1,7 +1,6 @@
 """What ships in assets: the weights load with open_clip alone, the worked examples do what the page says beside them, and the
 drawn textures are those that are stored."""
 
-import json
 import math
 from pathlib import Path
 
@@ -13,14 +12,12 @@ from PIL import Image
 
 from rita_demo.data import samples, shipped_results
 from rita_demo.data.pictures import open_picture
-from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.engine.engine import Engine
 from rita_demo.process.assets import ASSETS
 from rita_demo.settings import RECOMMENDED
-from rita_demo.vlm.words import word_list
 from tools.story.samples import measure_sample
 from tools.textures import CLASSES, SEEDS, draw
-from tools.textures.__main__ import PER_CLASS, SIDE, exact_pictures, main
+from tools.textures.__main__ import PER_CLASS, SIDE, exact_pictures
 
 FOLDER = Path(__file__).parents[2] / "assets" / "model"
 NAME = f"local-dir:{FOLDER}"
@@ -39,20 +36,7 @@ def test_plain_open_clip_gives_finite_features_and_a_temperature() -> None:
     assert not math.isclose(float(text[0] @ text[1]), 1, abs_tol=0.05)
 
 
-def test_seen_words_are_those_of_the_training_names_and_not_what_their_pieces_could_spell() -> None:
-    listed = json.loads((FOLDER / "seen_words.json").read_text())
-    seen, words = set(json.loads((FOLDER / "seen_tokens.json").read_text())), set(listed)
-    assert listed == sorted(words)
-    tokenizer = open_clip.SimpleTokenizer()
-    assert all(seen.issuperset(tokenizer.encode(word)) for word in words), "each was met in training"
-    for name in ("caltech101", "dtd"):
-        assert set(word_list(VOCABULARIES[name].names)) <= words, name
-    assert len(set(word_list(VOCABULARIES["imagenet"].names)) - words) < 20, "a few were never drawn"
-    assert words.isdisjoint({"cow", "cows", "pferd", "hund", "yxcv", "rocket", "cats"})
-    assert all(seen.issuperset(tokenizer.encode(word)) for word in ("Pferd", "Hund")), "although their pieces were met"
-
-
-TYPICAL = ("coffee", "brick")  # an object and a texture; all at night, and the worked example in tests/pipeline
+TYPICAL = ("coffee",)  # all at night, and the worked example in tests/pipeline
 CLEAR_MARGIN = 0.005  # a margin (cosine distance) that another machine's rounding does not turn
 
 
@@ -83,33 +67,15 @@ def test_an_example_has_the_outcome_in_its_title(engine: Engine, key: str) -> No
 STORED = ASSETS / "textures"
 
 
-def difference(path: Path) -> float:
-    """Mean over the pixels of a stored picture, between it and the one of its class and seed that is drawn now."""
-    stored, drawn = np.asarray(Image.open(path), float), draw(path.parent.name, int(path.stem))
-    if len(stored) == SIDE:
-        drawn = open_picture(drawn, square="model", side=SIDE).pixels
-    return float(np.abs(stored - drawn).mean())
-
-
-def test_every_word_of_dtd_is_drawn_as_it_is_stored() -> None:
-    assert VOCABULARIES["dtd"].names == CLASSES
-    for name in CLASSES:
-        exact, *_ = sorted((STORED / "val" / name).glob("*.png"))
-        assert difference(exact) < 0.01, f"{name}: more than the rounding of another processor"
-
-
-def test_the_folder_has_the_pictures_that_the_command_writes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folder_has_the_pictures_that_the_command_writes() -> None:
     pictures = {path.relative_to(STORED).as_posix() for path in STORED.rglob("*.*")}
     wanted = {f"{part}/{name}/{seed}" for part, n in PER_CLASS.items() for name in CLASSES for seed in SEEDS[part][:n]}
     assert {name.rpartition(".")[0] for name in pictures} == wanted
-    assert sum((STORED / name).stat().st_size for name in pictures) < 10_000_000
     exact = {name.partition("/")[2].removesuffix(".png") for name in pictures if name.endswith("png")}
     assert exact == exact_pictures()
-    monkeypatch.setattr("tools.textures.__main__.PER_CLASS", {"val": 2, "test": 1})
-    monkeypatch.setattr("tools.textures.CLASSES", ("banded", "knitted"))
-    monkeypatch.setattr("sys.argv", ["tools.textures", "--out", str(tmp_path / "out")])
-    main()
-    written = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")}
-    assert len(written & pictures) == len(written) == 6
-    for path in (folder / name for folder in (STORED, tmp_path / "out") for name in written):
-        assert difference(path) < (0.01 if path.suffix == ".png" else 12)
+    for name in CLASSES:
+        path, *_ = sorted((STORED / "val" / name).glob("*.png"))
+        stored, drawn = np.asarray(Image.open(path), float), draw(name, int(path.stem))
+        if len(stored) == SIDE:
+            drawn = open_picture(drawn, square="model", side=SIDE).pixels
+        assert np.abs(stored - drawn).mean() < 0.01, name

@@ -1,7 +1,6 @@
-"""The benchmark: alternation, medians, the functions that are timed; the reference implementation gives the engine's answers."""
+"""The form of the benchmark's reports; the reference implementation gives the engine's answers."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +12,9 @@ from rita_demo.engine.engine import Engine
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
-from tests.browser import find_browser
 from tests.oracles.algorithm1 import ReferenceRita, cut_views
 from tools.bench import __main__ as bench
-from tools.bench import gpu, page, stages
-from tools.bench.stages import BenchFixture, medians
+from tools.bench import gpu, page
 
 SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
@@ -25,33 +22,6 @@ SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 @pytest.fixture(scope="module")
 def backbone(tiny_model_dir: Path) -> Backbone:
     return load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
-
-
-def test_timed_functions_alternate_and_warm_up_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
-    order, now = list[str](), [0]
-    monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])  # a busy machine has none of its own
-
-    def work(name: str, first: int, later: int) -> None:
-        now[0] += later if name in order else first
-        order.append(name)
-
-    found = medians({"a": lambda: work("a", 20, 2), "b": lambda: work("b", 10, 1)}, 3, warm_up=1)
-    assert order == ["a", "b"] * 4
-    assert found == {"a": 2, "b": 1}
-
-
-def test_a_whole_decision_is_timed_without_caching_and_the_reference_on_the_same_input(backbone: Backbone) -> None:
-    scene = BenchFixture(backbone, Engine(backbone), SETTINGS, 7, 96)
-    other = replace(scene, classes=1000)  # shares the engine and its cached results
-    assert len(set(other.names)) == 1000
-    assert len({one.new_picture().key for one in (scene, other, scene)}) == 3
-    trace = scene.image()
-    assert trace.tuning.loss.shape == (2,)
-    assert (trace.cache.count == scene.settings.slots).all()
-    np.testing.assert_allclose(trace.total, scene.decision().total, atol=1e-5)
-    _, _, total = stages.algorithm1_reading(scene)()
-    assert total.argmin() == trace.verdict.label
-    np.testing.assert_allclose(total, trace.total, atol=0.02)
 
 
 @pytest.mark.slow
@@ -67,36 +37,8 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
     assert min(found.values()) > 0
     assert {"views", "encoding", "floor", "image", "decision", "plain", "re-score"} <= set(found)
     assert ratios["decision_over_floor"] == pytest.approx(found["decision"] / found["floor"])
-    assert ratios["image_over_floor"] == pytest.approx(found["image"] / found["floor"])
     assert ratios["plain_over_image"] > 0  # how much: the machine is busy with other tests
-    assert ratios["rescore_over_150ms"] == pytest.approx(found["re-score"] / 0.150)
-    report["machine"] |= {"processor": "x" * 48, "threads": 128, "load": 123.456789}  # the most that one says of itself
-    lines = bench.as_text(report, notes).splitlines()
-    assert any(line.startswith("plain_over_image") for line in lines)
-    assert (lines[-2:], max(map(len, lines)) < 120) == (["", "No browser."], True)
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    if path := find_browser():
-        monkeypatch.setenv("RITA_BROWSER", path)
-    monkeypatch.setattr(page, "ROUNDS", 1)
-    with ThreadPoolExecutor(1) as elsewhere:  # the browser tests' loop runs in this thread
-        found, notes = elsewhere.submit(page.measure, "embedded").result()
-    assert min(found.values()) > 0
-    assert len(notes) == (path is None)
-    assert (len(found), len(bench.GOALS.keys() & found)) == ((9, 8) if path else (1, 1))
-
-
-@pytest.mark.slow
-def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: Backbone) -> None:
-    """Grouped against one by one, here on the CPU with a tiny model."""
-    scene = BenchFixture(backbone, Engine(backbone), gpu.SETTINGS.replace(views=6), 7, backbone.side)
-    pictures = gpu.shifted(scene.picture, range(3))
-    found = gpu.compare(*(gpu.stream(scene, pictures, group)() for group in (1, 3)))
-    assert (found["pictures"], found["other_labels"]) == (3, 0)
-    assert found["largest_relative_gap"] < 1e-3
+    assert "\nplain_over_image" in bench.as_text(report, notes)
 
 
 @pytest.mark.nightly
@@ -113,18 +55,13 @@ def test_the_rows_of_a_gpu_say_what_stands_in_the_way_of_their_goal(backbone: Ba
             assert len(row["profile"]["kernels"]) == 20
     assert (found["agreement"]["pictures"], found["agreement"]["other_labels"]) == (4, 0)
     assert found["agreement"]["largest_relative_gap"] < 1e-3
-    assert "stream, groups of 2" in (text := gpu.as_text(found))
-    assert "0 other labels" in text
+    assert "0 other labels" in gpu.as_text(found)
 
 
 NAMES = ("cat", "dog", "cup", "a brick", "grass lawn", "polka-dotted")
 SMALL = {"views": 12, "prompts": 3, "subset_size": 8, "slots": 2}
 PLAIN = SMALL | {"completion": "svd", "descriptions": "none"}
-CASES = {
-    "paper": PAPER.replace(**SMALL),
-    "recommended": RECOMMENDED.replace(**PLAIN),
-    "all mass, zero when empty": RECOMMENDED.replace(**PLAIN, transported_mass=1.0, empty_class="zero"),
-}
+CASES = {"paper": PAPER.replace(**SMALL), "recommended": RECOMMENDED.replace(**PLAIN)}
 
 
 def squares(count: int) -> list[np.ndarray]:
@@ -137,7 +74,7 @@ def squares(count: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir: Path, settings: Settings) -> None:
-    """Both decide from the reference's features; the test below covers the rounding of the views.
+    """Both decide from the reference's features.
 
     Where a class holds several views, an SVD fills the free dimensions of the rotation with rounding
     noise, hence the wider tolerance of the cache distance."""
@@ -156,13 +93,3 @@ def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir
         np.testing.assert_allclose(cache_distance, trace.cache_distance, atol=1e-3)
         np.testing.assert_allclose(total, trace.total, atol=1e-3)
     assert [len(items) for items in plain.cache.classes] == cache.count.tolist()
-
-
-@pytest.mark.parametrize("settings", [PAPER, RECOMMENDED], ids=["augmix", "crops"])
-def test_reference_views_equal_engine_views_rounded_to_8_bit(tiny_model_dir: Path, settings: Settings) -> None:
-    engine = Engine(f"local-dir:{tiny_model_dir}", "cpu")
-    (square,) = squares(1)
-    ours = cut_views(square, settings.replace(views=12), engine.info.side)
-    theirs = engine.view_pixels(picture_of(square), settings.replace(views=12))
-    difference = np.abs(np.stack([np.asarray(v) for v in ours]).astype(int) - theirs)
-    assert np.quantile(difference, 0.99) <= 1
