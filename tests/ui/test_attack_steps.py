@@ -4,17 +4,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rita_demo.pipeline.attack_steps import sampled_steps
 from rita_demo.ui.background import attack_steps
 from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, in_background, max_stored_steps
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.run_panels import step_caption, stored_steps_note, summary_bar, verdict_table
-from rita_demo.ui.session.session import STORY, array_bytes
+from rita_demo.ui.session.session import array_bytes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import chosen, completed_run, drawn, make_inside_tab, open_room
 
@@ -146,34 +144,8 @@ def test_first_and_last_step_equal_the_run_and_every_step_has_the_same_rows_and_
     assert "step 5, nearest to 4" in step_caption(session)
 
 
-def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(stepped: Visit) -> None:
-    session, engine, wanted = stepped.session, stepped.engine, stepped.run.settings.replace(entropy_weight=0.1)
-    open_room(stepped.inside, stepped.name)
-    what_if.change(engine, session, settings=wanted)
-    stepped.choose(step=2)
-    seen = session.displayed_run
-    assert seen is not None
-    assert (seen.step, seen.settings) == (2, wanted)
-    side = session.attack_steps[2].image_result
-    trace, _ = engine.decide(side.encoded_views, seen.class_prompts, seen.cache_before, wanted)
-    assert np.allclose(seen.attacked.trace.total, trace.total)
-    open_room(stepped.inside, stepped.name, STORY)
-    stepped.session.select(step=3)
-    open_room(stepped.inside, stepped.name)
-    assert session.inside.what_if.run is not None
-    assert session.inside.what_if.run.step == 3
-
-
 def test_a_session_stores_fewer_steps_when_each_is_large() -> None:
     most = ATTACK_STEPS_BYTES
     for record, steps in ((1, 6), (most // 4, 6), (most // 3, 5), (most, 3), (most + 1, 2)):
         assert max_stored_steps(record, 0) == steps
         assert (len(sampled_steps(100, steps)) - 2) * record <= most
-
-
-def test_fast_results_are_shown_in_a_single_update(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attack_steps, "UPDATE_INTERVAL", 3600.0)
-    first, last = list(visit.attack_steps())
-    assert "0 of 6 steps" in str(by_name(first))
-    assert "are computed" not in str(by_name(last))
-    assert [f.step for f in visit.session.attack_steps] == [0, 1, 2, 3, 5, 7]

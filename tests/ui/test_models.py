@@ -128,21 +128,6 @@ NAME = "ViT-B-32-quickgelu:openai"
 FILE = "timm/vit_base_patch32_clip_224.openai/open_clip_model.safetensors"
 
 
-def test_the_note_below_the_menu_belongs_to_the_selected_model() -> None:
-    known, own, plain = "RN50-quickgelu:openai", "ViT-B-32:mine.pt", "Runs with <plain> GELU"
-    said = BACKBONES[known].note.replace("'", "&#x27;")
-    for first, note, asked, shown in (
-        (own, plain, own, "&lt;plain&gt;"),
-        (own, plain, known, said),
-        (own, "", own, ""),
-    ):
-        default = SimpleNamespace(info=SimpleNamespace(name=first, note=note))
-        menu = SimpleNamespace(context=SimpleNamespace(models=SimpleNamespace(default=default)))
-        html = ModelMenu._note(menu, asked)  # type: ignore[arg-type]
-        assert (shown in html) if shown else html == ""
-        assert ModelMenu._note(menu, None) == ""  # type: ignore[arg-type]
-
-
 def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,19 +191,6 @@ def test_every_model_names_its_licence_and_the_paper_s_tables_that_are_of_it() -
         printed = [cell.table for cell in paper_results() if PRINTED[cell.backbone] == name]
         assert entry.tables == tuple(dict.fromkeys(printed)), name
         assert entry.licence
-
-
-def test_a_model_that_cannot_be_loaded_is_an_error_message_and_the_menu_shows_the_one_before() -> None:
-    def load(name: str) -> ToyEngine:
-        raise BackboneError("There is no connection.", "Try again later.")
-
-    with serve_toy_page(load=load) as address:
-        visitor = HttpClient(address)
-        visitor.open()
-        answer = visitor.press("use-model", model_choice=NAME)
-        assert "There is no connection." in answer
-        assert '"value":"toy"' in answer
-        assert "Done in" in visitor.press("go"), "the first one stays"
 
 
 def named(name: str) -> ToyEngine:

@@ -88,14 +88,6 @@ def test_a_stop_that_comes_when_all_is_computed_lets_it_be_drawn(job: Job, steps
     job.assert_nothing_follows()
 
 
-def test_the_follow_up_of_a_finished_job_runs_and_can_be_stopped(job: Job) -> None:
-    list(job.start())
-    steps = job.start(follows=True)
-    next(steps), next(steps)
-    job.stop()
-    assert [one[job.status] for one in steps] == [STOPPED_TEXT]
-
-
 def test_other_sessions_other_buttons_and_later_jobs_are_not_affected(job: Job) -> None:
     other, elsewhere = job.start(job.context.sessions.open()), Job(job.context, "another").start(job.visitor)
     next(other), next(elsewhere)

@@ -1,9 +1,6 @@
 """The memories of one visitor: which stay when another one is used."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 
 from rita_demo.data.memory import MemoryTable, Moment
 from rita_demo.ui.session.session import MAX_MEMORIES, Memories
@@ -32,33 +29,6 @@ def test_what_holds_views_stays_and_is_as_it_was_when_it_is_used_again() -> None
     assert places(found, mine, longer, third)
     assert found.current is mine
     assert places(found.using(1).another(mine), mine, longer, third, mine), "emptied, which Undo takes back"
-
-
-@pytest.mark.parametrize("origin", ["", "a stream (x)"])
-def test_a_memory_without_any_view_gives_its_place_away_but_the_first_only_to_the_visitors_own(origin: str) -> None:
-    other, last = memory(2, origin), memory(3)
-    found = Memories().another(other)
-    assert found.current is other
-    assert len(found.histories) == (2 if origin else 1)
-    nothing = memory(0, origin)
-    found = Memories().changed(last).another(nothing).another(other)
-    assert places(found, last, other)
-
-
-def test_an_opened_picture_brings_its_memory_back_so_only_what_was_added_is_kept() -> None:
-    mine, before, later = memory(2), memory(3, "a stream (x)"), memory(4, "a stream (x)")
-    opened = Memories().changed(mine).another(before, opened=True)
-    decided = opened.changed(
-        replace(before, moments=(*before.moments[1:], memory(1).current))
-    )  # full: the oldest moment went
-    assert places(decided.another(later, opened=True), mine, later)
-    assert places(decided.another(later), mine, later)
-    more = decided.changed(decided.current.emptied())
-    assert places(more.another(later, opened=True), mine, more.current, later)
-    again = decided.using(0).using(1)
-    assert places(again.another(later, opened=True), mine, decided.current, later), "chosen by the visitor"
-    kept = Memories().changed(mine).another(before).another(later)
-    assert places(kept, mine, before, later), "not opened"
 
 
 def test_over_the_limit_the_oldest_leaves_but_never_the_first_or_the_one_in_use() -> None:

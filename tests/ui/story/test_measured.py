@@ -169,15 +169,3 @@ def test_what_one_would_use_is_the_simplest_row_that_is_not_clearly_below_the_be
     write(shipped, "ARENA", *(("embedded", name, "pgd", share, "") for name, share in shares.items()))
     write(shipped, "CHOICE", ("embedded", "dbd", "pgd", 1, ""), ("embedded", "mta", "pgd", 0, ""), split="val")
     assert measured()["table"]["use"] == f"Against an attacker who knows only CLIP: {said}"
-
-
-def test_a_model_trained_on_attacks_is_advised_only_where_it_clearly_keeps_more(shipped: Path) -> None:
-    for kept, advised in ((60, True), (8, False)):
-        write(
-            shipped,
-            "ARENA",
-            ("embedded", "clip", "pgd", 0, ""),
-            ("embedded", "rita", "adaptive", 4, ""),
-            ("embedded-robust", "rita", "adaptive", kept, ""),
-        )
-        assert ("only a model trained on attacks" in measured()["table"]["use"]) is advised

@@ -1,6 +1,5 @@
 """The Story's sentence in every case: what is claimed is what the run says."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.attacks import ATTACKS
 from rita_demo.data import vocabularies
 from rita_demo.records import Run
-from rita_demo.ui.story.sentences import claim, does, doubt, threat
+from rita_demo.ui.story.sentences import claim, threat
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
@@ -128,35 +126,6 @@ def test_the_claim_says_what_the_run_says(
     assert marked(run) == colours
 
 
-def test_without_an_attack_nothing_was_changed(engine: ToyEngine, defend_only_run: Run) -> None:
-    assert says(defend_only_run) == "CLIP says motorbike. Nothing was changed yet."
-    assert says(completed_run(engine, attack="none", views=8)) == f"{TRUE}Nothing was changed yet."
-
-
-@pytest.mark.parametrize("attack", ["patch", "typographic", "cw_l2"])
-def test_an_attack_that_limits_no_pixel_claims_no_limit(example_run: Run, attack: str) -> None:
-    text, title = says(asking(example_run, attack=attack)), ATTACKS[attack].title
-    assert f"{TRUE}Attacked with {title[0].lower()}{title[1:]}, CLIP " in text
-    assert "of 255" not in text
-
-
-def test_a_class_name_has_the_article_that_belongs_to_it(example_run: Run) -> None:
-    table = "an anchor, an umbrella, a unicycle, a euphonium, a one-piece bathing suit, an hourglass, a horse, an ibis, an octopus"
-    table += ", an albatross, scissors, Pferd, 3d printer, <b>cup</b>, "
-    sentences = {re.sub("^an? ", "", said): said for said in table.split(", ")} | {"x" * 60: f"a {'x' * 29}…"}
-    assert len(sentences) == 16
-    for name, said in sentences.items():
-        assert says(named(example_run, name, "crab", "cup", "piano")).startswith(f"This is {said}. ")
-
-
-def test_every_name_of_every_list_makes_a_sentence(example_run: Run) -> None:
-    for key in vocabularies.VOCABULARIES:
-        for name in vocabularies.vocabulary(key).names:
-            text = says(named(example_run, name, "crab", "cup", "piano"))
-            assert text.count(".") == 2 + name.count("."), text
-            assert "  " not in text
-
-
 @pytest.mark.parametrize(
     ("name", "title"), [("rita", "RITA"), ("ensemble", "the average of the crops"), ("clip", "CLIP")]
 )
@@ -170,23 +139,6 @@ def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(
         assert said.endswith(f"and {title} {end}")
 
 
-@pytest.mark.parametrize(
-    ("attack", "said"),
-    [
-        ("pgd", "all the changes push one way."),
-        ("noise", "in no special direction."),
-        ("reverse", "push towards the true class."),
-        ("patch", "the pixels of one patch by any amount"),
-        ("typographic", "It writes a wrong word on the picture."),
-    ],
-)
-def test_what_an_attack_does_is_said_of_that_attack(example_run: Run, attack: str, said: str) -> None:
-    run = asking(example_run, attack=attack)
-    assert said in does(run)
-    assert ("gradient" in does(run)) == (attack in ("pgd", "patch"))
-    assert attack != "reverse" or does(replace(run, label_given=False)).endswith("push towards CLIP’s own answer.")
-
-
 def test_the_threat_names_attack_steps_knowledge_and_n(
     example_run: Run, engine: ToyEngine, defend_only_run: Run
 ) -> None:
@@ -196,11 +148,3 @@ def test_the_threat_names_attack_steps_knowledge_and_n(
     assert threat(knowing).endswith("2 steps; the attacker knows the defence. n = 1.")
     one = completed_run(engine, attack="fgsm", views=8)
     assert "steps" not in threat(one)
-
-
-def test_a_picture_that_no_name_fits_is_said_to_be_so(example_run: Run) -> None:
-    assert not doubt(example_run)
-    clip = example_run.clean.verdicts["clip"]
-    unsure = replace(clip, probability=np.array([0.3, 0.25, 0.25, 0.2]))
-    clean = replace(example_run.clean, verdicts=example_run.clean.verdicts | {"clip": unsure})
-    assert doubt(replace(example_run, clean=clean)).startswith("None of the names fits this picture well")
