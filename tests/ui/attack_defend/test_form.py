@@ -11,16 +11,9 @@ from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.defences.registry import DEFAULT_METHODS
 from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
-from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
+from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.form import Form
-from rita_demo.ui.session.run_request import (
-    NOT_GIVEN,
-    OWN_CLASSES,
-    asks_for_another_run,
-    form_values,
-    parse_request,
-    without_old_classes,
-)
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
 
@@ -39,16 +32,6 @@ def test_the_form_has_the_settings_of_the_attack_at_their_recommended_values(for
     of_attack = {"attack", "budget", "steps", "attack_seed", *own}
     assert set(form.fields) == {*of_attack, "vocabulary", "own_names", "truth", "target", "methods"}
     assert setting_controls.settings_from({name: form.fields[name].value for name in of_attack}) == RECOMMENDED
-
-
-def test_the_paper_preset_is_named_setting_by_setting_and_sets_everything_but_the_kind_of_attack() -> None:
-    values = setting_controls.preset_values("paper") | {"attack": "pgd"}
-    assert setting_controls.settings_from(values) == PAPER
-    note = setting_controls.changed_note(PAPER.as_dict())
-    assert f"{len(PAPER.differs_from(RECOMMENDED))} settings differ" in note
-    assert "0.1 <span class='quiet'>instead of 0.01" in note
-    assert setting_controls.changed_note(RECOMMENDED.as_dict()) == ""
-    assert 'role="alert"' in setting_controls.changed_note({"entropy_weight": math.nan})
 
 
 def test_a_form_that_asks_for_another_run_is_noticed(example_run: Run, defend_only_run: Run) -> None:
@@ -83,18 +66,6 @@ def test_a_hostile_value_gives_an_error_message(name: str) -> None:
         with pytest.raises((SettingError, VocabularyError)) as error:
             parse_request(GOOD | own | {name: value}, COFFEE, 112, attack=True)
         assert str(error.value).endswith((".", "?"))
-
-
-def test_a_class_of_the_list_before_goes_with_it_and_another_unknown_one_stays_an_error() -> None:
-    form = GOOD | {"vocabulary": OWN_CLASSES, "own_names": "glitter, water", "target": "crab"}
-    gone = without_old_classes(form, ("cup", "crab", "water"))
-    assert gone == form | {"truth": NOT_GIVEN, "target": NOT_GIVEN}
-    assert parse_request(gone, COFFEE, 112, attack=True).label is None
-    kept = without_old_classes(form | {"truth": "water", "target": NOT_GIVEN}, ("cup", "crab", "water"))
-    assert parse_request(kept, COFFEE, 112, attack=True).label == 1
-    with pytest.raises(VocabularyError):
-        parse_request(without_old_classes(form | {"truth": "no such class"}, ("cup",)), COFFEE, 112, attack=True)
-    assert without_old_classes(form | {"truth": ["cup"]}, ("cup",))["truth"] == ["cup"]
 
 
 def test_without_a_known_picture_there_is_an_error_message() -> None:

@@ -1,4 +1,4 @@
-"""What is drawn when: panels, the answer of an event and its room, selections; error messages; downloads."""
+"""What is drawn when: the answer of an event and its room; error messages; downloads."""
 
 from dataclasses import fields
 
@@ -8,29 +8,8 @@ import pytest
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import MAX_DOWNLOADS, AppContext
-from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.session.session import STORY, Session
-
-
-def test_only_the_panels_that_depend_on_a_change_are_drawn_and_two_updates_of_one_become_one() -> None:
-    with gr.Blocks():
-        one, two = gr.HTML(), gr.HTML()
-    panels, session = PanelRegistry(), Session()
-    panels.add(one, lambda s: gr.update(value="a"), "step")
-    panels.add(one, lambda s: gr.update(label="b"), "view")
-    panels.add(two, lambda s: "two", "class")
-    assert panels.draw(session, "story") == {}
-    session.touch("view")
-    assert panels.draw(session, "story") == {one: gr.update(label="b")}
-    session.touch("run")
-    assert panels.draw(session, "story") == {one: gr.update(value="a", label="b"), two: "two"}
-    assert panels.components("story") == [one, two]
-    session.touch("run")
-    panels.leave(session, [one], "step")
-    assert panels.draw(session, "story") == {one: gr.update(label="b"), two: "two"}
-    with pytest.raises(ValueError, match="depends on"):
-        panels.add(one, lambda s: "", "weather")
 
 
 def test_known_errors_show_their_message_others_a_general_one_and_no_update_changes_nothing() -> None:

@@ -71,12 +71,6 @@ def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Ses
     assert page.history.has_thumbnail[earlier].all()
 
 
-def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
-    said = str(reopen(saved, ToyEngine(truth="cup", name="other")).warning)
-    assert "made with the model toy; this page uses other. Its memory belongs to that model" in said
-    assert "Ensemble, clean picture: motorbike in the file, cup here." in said
-
-
 def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:
     run = bundle_read.read(saved)
     assert run.cache_file is not None

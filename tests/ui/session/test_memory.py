@@ -1,21 +1,18 @@
-"""A visitor's memory through time: what a picture leaves, where every view came from, what is taken out and brought back."""
+"""A visitor's memory through time: what a picture leaves, what is undone, and which memories stay."""
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-from rita_demo import method
-from rita_demo.data.memory import MAX_MOMENTS, RESTARTED, MemoryTable
+from rita_demo.data.memory import MAX_MOMENTS, RESTARTED, MemoryTable, Moment
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import panels
+from rita_demo.ui.session.session import MAX_MEMORIES, Memories
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, chosen
+from tests.ui.conftest import NAMES
 from tests.ui.memory_client import MemoryClient, states_equal
 
 
@@ -70,30 +67,6 @@ def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run,
     assert holds_the_latest_run_only(client, client.session.history.moments[-1].picture_key)
 
 
-def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_removed(client) -> None:
-    with pytest.raises(DemoError, match="No stored view"):
-        client.tab.on_remove(client.name)
-    before = client.session.history.state_at()
-    k = client.fullest
-    gone = client.session.history.row((k, 0))
-    chosen(client.tab, client.name, memory_k=k, slot=0)
-    assert panels.remove_button(client.session)["interactive"] is True
-    client.tab.on_remove(client.name)
-    wanted = method.remove(to_torch(before, torch.device("cpu")), k, 0)
-    assert states_equal(client.session.history.state_at(), to_numpy(wanted))
-    assert gone not in client.current.held
-    assert f"Removed view {before.view[k, 0]} of picture 1" in panels.happened(client.session)
-    assert panels.remove_button(client.session)["interactive"] is False
-    client.tab.on_undo(client.name)
-    assert states_equal(client.session.history.state_at(), before)
-    client.tab.on_clear(client.name)
-    chosen(client.tab, client.name, moment=1)
-    chosen(client.tab, client.name, memory_k=k, slot=0)
-    assert panels.remove_button(client.session)["interactive"] is False
-    with pytest.raises(DemoError):
-        client.tab.on_remove(client.name)
-
-
 def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client) -> None:
     engine, picture = ToyEngine(), SAMPLES["coffee"].load()
     other = run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
@@ -140,3 +113,43 @@ def test_the_memory_of_another_defence_forgets_a_picture_that_is_run_again(engin
         assert (without.born[k, count:] == -1).all()
         assert not without.features[k, count:].any()
     assert history.undo().cache_before("new").others["tda"].pictures == 2
+
+
+# --- which memories of a visitor stay when another one is used
+
+
+def memory(count: int, origin: str = "", moments: int = 2) -> MemoryTable:
+    """A memory that holds so many views, at its last moment alone."""
+    rows = [{"label": 0, "born": n, "view": n, "entropy": 0.1, "feature": np.ones(2, np.float32)} for n in range(count)]
+    first = [Moment(f"Moment {n}", 0, 3, np.arange(0)) for n in range(moments - 1)]
+    table = MemoryTable("key", ("cup", "cat"), feature=np.zeros((0, 2), np.float32), origin=origin)
+    return table.with_rows(rows).with_moments((*first, Moment("The last", count, 3, np.arange(count))))
+
+
+def places(memories: Memories, *wanted: MemoryTable) -> bool:
+    """Whether these are the memories, in this order."""
+    return [id(one) for one in memories.histories] == [id(one) for one in wanted]
+
+
+def test_what_holds_views_stays_and_is_as_it_was_when_it_is_used_again() -> None:
+    mine, theirs, third = memory(2), memory(3, "a stream (x)"), memory(1)
+    found = Memories().changed(mine).another(theirs).another(third)
+    assert places(found, mine, theirs, third)
+    assert (found.in_use, found.current) == (2, third)
+    longer = theirs.emptied()
+    found = found.using(1).changed(longer).using(0)
+    assert places(found, mine, longer, third)
+    assert found.current is mine
+    assert places(found.using(1).another(mine), mine, longer, third, mine), "emptied, which Undo takes back"
+
+
+def test_over_the_limit_the_oldest_leaves_but_never_the_first_or_the_one_in_use() -> None:
+    many = [memory(1) for _ in range(MAX_MEMORIES)]
+    found = Memories().changed(many[0])
+    for one in many[1:]:
+        found = found.another(one)
+    assert places(found, *many)
+    new = memory(2)
+    assert places(found.another(new), many[0], *many[2:], new)
+    assert places(found.using(1).another(new), *many[:2], *many[3:], new)
+    assert found.using(1).another(new).current is new

@@ -55,12 +55,7 @@ def test_names_with_commas_come_back_from_the_link_and_the_form() -> None:
     ("params", "message"),
     [
         ({"sample": "/etc/passwd"}, "sample is one of"),
-        ({"sample": "", "views": "32"}, "sample is one of"),
         ({"views": "many"}, "views is a whole number"),
-        ({"budget": "1e9"}, "budget"),
-        ({"descriptions": "/etc/passwd"}, "descriptions is one of"),
-        ({"classes": "cup"}, "2 different class names"),
-        ({"truth": "unicorn"}, "unicorn"),
         ({"methods": "rm -rf"}, "rm -rf"),
         ({"view": "-1"}, "not a number"),
         ({"step": "9" * 99}, "not a number"),

@@ -16,7 +16,6 @@ from playwright.sync_api import Browser
 from rita_demo.figures.analysis.crop_field import crop_field, push_left, rival_class
 from rita_demo.method.sinkhorn import transport
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step
-from rita_demo.pipeline.run import RunProgress
 from rita_demo.pipeline.story import CHANGES
 from rita_demo.pipeline.story import story_steps as checks_steps
 from rita_demo.process.generators import run_to_end
@@ -28,13 +27,12 @@ from rita_demo.ui.story.record import (
     CROPS,
     NAME_LENGTH,
     change,
-    crossing_value,
     small_plan,
     story_checks,
     story_steps,
     story_value,
 )
-from rita_demo.ui.story.view import crossing, dump
+from rita_demo.ui.story.view import dump
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run, shown
@@ -95,17 +93,6 @@ def test_the_three_answers_before_and_after_and_the_place_of_every_crop_are_thos
         assert step["marks"] == pytest.approx({name: at.methods[name] for name in ANSWERS}, abs=1e-4)
 
 
-def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_two_pictures(example_run: Run) -> None:
-    value, attack = browser_value(example_run), example_run.attack
-    assert attack is not None
-    curve = np.array(value["curve"])
-    pair = [NAMES.index(name) for name in value["names"][:2]]
-    assert curve.shape == (last_step(example_run) + 1, 2)
-    assert np.allclose(curve, attack.probability[:, pair], atol=1e-4)
-    for end, side in ((0, example_run.clean), (-1, example_run.attacked)):
-        assert np.allclose(curve[end], side.verdicts["clip"].probability[pair], atol=1e-3)
-
-
 def test_the_push_is_the_analysis_of_a_run_whose_margin_the_attack_lowered(example_run: Run) -> None:
     value, push = browser_value(example_run), push_left(example_run)
     assert push is not None
@@ -116,9 +103,7 @@ def test_the_push_is_the_analysis_of_a_run_whose_margin_the_attack_lowered(examp
     assert browser_value(completed_run(ToyEngine(spread=0.2), views=1))["push"] is None, "no crops"
 
 
-@pytest.mark.parametrize(
-    ("attack", "covers"), [("pgd", False), ("noise", False), ("cw_l2", False), ("patch", True), ("typographic", True)]
-)
+@pytest.mark.parametrize(("attack", "covers"), [("pgd", False), ("typographic", True)])
 def test_the_attacked_picture_comes_back_bit_for_bit_and_a_patch_or_a_word_covers_a_part_of_it(
     attack: str, covers: bool, example_run: Run
 ) -> None:
@@ -133,7 +118,7 @@ def test_the_attacked_picture_comes_back_bit_for_bit_and_a_patch_or_a_word_cover
     assert browser_value(replace(example_run, **sides))["push"]["covers"] is covers
 
 
-@pytest.mark.parametrize(("most", "kind"), [(1, "change"), (127, "change"), (128, "pixels"), (255, "pixels")])
+@pytest.mark.parametrize(("most", "kind"), [(127, "change"), (128, "pixels")])
 def test_a_change_of_any_size_and_sign_comes_back_bit_for_bit(example_run: Run, most: int, kind: str) -> None:
     random = np.random.default_rng(most)
     clean = random.integers(0, 256, (32, 32, 3))
@@ -165,24 +150,6 @@ def test_the_stored_steps_are_sent_once_all_are_there_each_picture_bit_for_bit(s
             verdict = result.image_result.verdicts[method]
             assert value["names"][one["says"][method]["label"]] == NAMES[verdict.label]
             assert one["says"][method]["value"] == pytest.approx(verdict.probability[verdict.label], abs=1e-4)
-
-
-def test_the_crops_on_a_square_of_an_attack_that_is_computed_stand_where_a_finished_run_has_them(
-    example_run: Run, engine: ToyEngine
-) -> None:
-    value = browser_value(example_run)
-    for side, step in ((example_run.clean, value["steps"][0]), (example_run.attacked, value["steps"][-1])):
-        now = crossing_value(engine, example_run, side.picture.pixels)
-        assert now["crops"] == pytest.approx(step["crops"], abs=1e-4)
-        assert now["answers"] == [min(k, 2) for k in step["answers"]]
-    # only while their own picture is attacked, among the same names, with the same model
-    picture, prompts = example_run.clean.picture, example_run.class_prompts
-    at = RunProgress("Attacking", 0.5, prompts, square=example_run.attacked.picture.pixels)
-    moved = json.loads(crossing(engine, example_run, picture, at)["crossing"])
-    assert moved == crossing_value(engine, example_run, example_run.attacked.picture.pixels)
-    for other in (replace(at, square=None), replace(at, class_prompts=replace(prompts, key="of another model"))):
-        assert "crossing" not in crossing(engine, example_run, picture, other)
-    assert "crossing" not in crossing(engine, example_run, example_run.attacked.picture, at)
 
 
 def test_class_names_are_one_short_line_and_with_an_unknown_word_there_are_no_shares(example_run: Run) -> None:

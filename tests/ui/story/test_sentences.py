@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.data import vocabularies
 from rita_demo.records import Run
 from rita_demo.ui.story.sentences import claim, threat
 from tests.toy_model import ToyEngine
@@ -66,7 +65,6 @@ BOTH_WRONG = " The average and RITA are wrong even without an attack."
     ("change", "said", "colours"),
     [
         (lambda run: run, f"{TRUE}{CHANGE} sees a crab.", [CRAB]),
-        (lambda run: asking(run, budget=8), f"{TRUE}{CHANGE.replace('4', '8')} sees a crab.", [CRAB]),
         (lambda run: replace(run, label_given=False), f"CLIP says motorbike. {CHANGE} sees a crab.", [CRAB]),
         (lambda run: aimed(run, 1), f"{TRUE}{CHANGE} sees a crab, which the attacker chose.", [CRAB]),
         (lambda run: answering(aimed(run, 1), "attacked", 2), f"{TRUE}{CHANGE} sees a cup.", [("a cup", "attack")]),
@@ -77,18 +75,8 @@ BOTH_WRONG = " The average and RITA are wrong even without an attack."
             [("motorbike", "attack")] * 2,
         ),
         (
-            lambda run: answering(replace(run, label=1), "attacked", 1),
-            f"This is a crab. CLIP says motorbike from the start. {CHANGE} sees a crab.{BOTH_WRONG}",
-            [("motorbike", "attack"), ("a crab", "clean")],
-        ),
-        (
             lambda run: answering(run, "clean", 2, "rita"),
             f"{TRUE}{CHANGE} sees a crab. RITA is wrong even without an attack.",
-            [CRAB],
-        ),
-        (
-            lambda run: answering(replace(run, label_given=False), "clean", 2, "rita"),
-            f"CLIP says motorbike. {CHANGE} sees a crab.",
             [CRAB],
         ),
         (  # an attack that makes CLIP surer is not told as one that failed
@@ -96,25 +84,10 @@ BOTH_WRONG = " The average and RITA are wrong even without an attack."
             f"{TRUE}{CHANGE.replace(', and', ' towards the true class, and')} is even surer of a motorbike.",
             [("a motorbike", "clean")],
         ),
-        (
-            lambda run: held(asking(replace(run, label_given=False), attack="reverse")),
-            f"CLIP says motorbike. {CHANGE.replace(', and', ' towards CLIP’s own answer, and')} still says motorbike.",
-            [("motorbike", "clean")],
-        ),
-        (
-            lambda run: held(asking(run, attack="noise")),
-            f"{TRUE}Add random noise of at most 4 of 255, and CLIP still says motorbike.",
-            [("motorbike", "clean")],
-        ),
         (  # a word that the model does not know is said as it is written
             lambda run: named(run, "yxcv", "Pferd", "cup", "piano"),
             f"This is a yxcv. {CHANGE} sees Pferd.",
             [("Pferd", "attack")],
-        ),
-        (
-            lambda run: named(run, *vocabularies.vocabulary("dtd").names),
-            f"This texture is banded. {CHANGE} sees blotchy.",
-            [("blotchy", "attack")],
         ),
     ],
 )
@@ -126,17 +99,12 @@ def test_the_claim_says_what_the_run_says(
     assert marked(run) == colours
 
 
-@pytest.mark.parametrize(
-    ("name", "title"), [("rita", "RITA"), ("ensemble", "the average of the crops"), ("clip", "CLIP")]
-)
-def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(
-    example_run: Run, name: str, title: str
-) -> None:
-    known = asking(replace(example_run, label_given=False), attack="adaptive", **{"adaptive.against": name})
+def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(example_run: Run) -> None:
+    known = asking(replace(example_run, label_given=False), attack="adaptive", **{"adaptive.against": "rita"})
     for now, end in ((0, "still says motorbike."), (2, "sees a cup.")):
-        said = says(answering(known, "attacked", now, name))
-        assert said.startswith(f"{title[0].upper()}{title[1:]} says motorbike. ")
-        assert said.endswith(f"and {title} {end}")
+        said = says(answering(known, "attacked", now, "rita"))
+        assert said.startswith("RITA says motorbike. ")
+        assert said.endswith(f"and RITA {end}")
 
 
 def test_the_threat_names_attack_steps_knowledge_and_n(
