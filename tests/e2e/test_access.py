@@ -1,4 +1,4 @@
-"""Everybody can use the page: what axe-core finds on the Story and every tab, a visit with the keyboard alone, and menus."""
+"""Everybody can use the page: what axe-core finds on the Story and every tab, and a visit with the keyboard alone."""
 
 from collections.abc import Iterator
 

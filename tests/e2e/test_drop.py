@@ -77,7 +77,7 @@ def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> No
 
 
 def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload_also_in_the_lab(page: Page) -> None:
-    places = (DROP, "#story"), (PASTE, "#vocabulary input"), (DROP, "#memory-headline")
+    places = (PASTE, "#vocabulary input"), (DROP, "#memory-headline")
     for turn, (how, query) in enumerate(places):
         file, pixels = picture(turn)
         if query == "#memory-headline":

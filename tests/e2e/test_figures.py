@@ -1,4 +1,4 @@
-"""The wall of the paper's figures on the real server with the embedded model: choose a figure, a point, pictures."""
+"""The wall of the paper's figures on the real server with the embedded model: a point, and collecting that is stopped."""
 
 import re
 
@@ -61,19 +61,3 @@ def test_a_point_tells_its_story_and_collecting_can_be_stopped(room: Page) -> No
     details.get_by_role("button", name="Open in Inside").click()
     inside = room.get_by_role("tab", name="Inside", exact=True)
     expect(inside).to_have_attribute("aria-selected", "true", timeout=LONG_TIMEOUT_MS)
-
-
-def test_a_tile_becomes_the_large_figure_by_keyboard_and_a_class_of_the_bounds_is_selected(room: Page) -> None:
-    room.locator("#fig-tiles button").first.focus()
-    for _ in range(4):
-        room.keyboard.press("ArrowRight")
-    expect(room.locator("#fig-tiles button:focus")).to_have_text("Does Theorem 1 hold?")
-    room.keyboard.press("Enter")
-    headline = room.locator("#figures-headline")
-    expect(headline).to_have_text(re.compile(r"Both bounds hold for (\d+) of \1 classes\."), timeout=LONG_TIMEOUT_MS)
-    expect(room.locator("#fig-how")).to_be_hidden()  # of the cloud alone
-    expect(room.locator("#fig-large .rita-figure")).to_have_attribute("aria-label", "Does Theorem 1 hold?")
-    expect(room.locator("#fig-large .ytick").first).to_be_visible()
-    name = walk(room, "ArrowRight").split(",")[0]
-    expect(room.locator("#fig-details h3").first).to_have_text(name)
-    assert severe_findings(room) == []

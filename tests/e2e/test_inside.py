@@ -1,4 +1,4 @@
-"""*Inside* on the real server with the embedded model: the crops as a histogram, a crop left out, undo, folds, a phone."""
+"""*Inside* on the real server with the embedded model: a crop left out, undo, folds."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page as a whole on the real server: its form, a link, a frame, a run that is saved and opened again, and programs."""
+"""The page as a whole on the real server: a link, a frame, a run that is saved and opened again, and programs."""
 
 import io
 import re
