@@ -9,11 +9,10 @@ import pytest
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.defences.registry import DEFAULT_METHODS
-from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.form import Form
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
 
@@ -32,16 +31,6 @@ def test_the_form_has_the_settings_of_the_attack_at_their_recommended_values(for
     of_attack = {"attack", "budget", "steps", "attack_seed", *own}
     assert set(form.fields) == {*of_attack, "vocabulary", "own_names", "truth", "target", "methods"}
     assert setting_controls.settings_from({name: form.fields[name].value for name in of_attack}) == RECOMMENDED
-
-
-def test_a_form_that_asks_for_another_run_is_noticed(example_run: Run, defend_only_run: Run) -> None:
-    form = form_values(example_run)
-    assert not asks_for_another_run(form, example_run)
-    own = {"vocabulary": OWN_CLASSES, "own_names": "cup, crab"}
-    for change in ({"budget": 2}, {"truth": "crab"}, {"target": "crab"}, {"methods": ["mta"]}, own, {"budget": "x"}):
-        assert asks_for_another_run(form | change, example_run), change
-    form = form_values(defend_only_run) | {"attack": "pgd"}  # the menu has no "none"
-    assert not asks_for_another_run(form, defend_only_run)
 
 
 HOSTILE: dict[str, list[Any]] = {

@@ -27,20 +27,6 @@ def choose(session: Session, **named: Any) -> tuple[str, ...]:
     return select(session, Mark.read(named, session))
 
 
-def test_a_second_click_on_a_view_selects_nothing_but_a_view_with_a_prompt_or_a_class_stays(full: Session) -> None:
-    full.select(atom=2)
-    for wanted in (3, None, 3):
-        assert choose(full, view=3) == ("view",)
-        assert (full.selection.view, full.selection.atom) == (wanted, None)
-    for atom, wanted in ((1, 1), (1, 1), (-1, None)):
-        assert choose(full, view=7, atom=atom) == ("view",)
-        assert (full.selection.view, full.selection.atom) == (7, wanted)
-    full.select(atom=1)
-    for _ in range(2):
-        assert choose(full, view=5.0, k=2) == ("view", "class")
-        assert (full.selection.view, full.selection.k, full.selection.atom) == (5, 2, None)
-
-
 def test_a_stored_view_selects_its_class_and_its_view_at_the_moment_that_held_it(full: Session) -> None:
     k, slot, row = full.history.held()[0]
     for moment in ({}, {"moment": 1}):
