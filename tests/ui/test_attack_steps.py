@@ -31,6 +31,7 @@ class Visit:
         self.name, self.panels = context.sessions.open(), context.panels
         self.session, self.run = context.sessions.get(self.name), completed_run(engine)
         self.session.show(self.run)
+        self.session.inside.open_folds = frozenset({"along-fold"})
         open_room(inside, self.name)
 
     def attack_steps(self) -> Iterator[Updates]:
