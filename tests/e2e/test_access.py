@@ -1,12 +1,11 @@
-"""Everybody can use the page: what axe-core finds on the Story and every tab, a visit with the keyboard alone, and menus."""
+"""Everybody can use the page: what axe-core finds on the Story and every tab, and a visit with the keyboard alone."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import open_lab, open_settings, severe_findings, unfold
+from tests.e2e.conftest import open_settings, severe_findings
 
 pytestmark = pytest.mark.e2e
 
@@ -29,13 +28,6 @@ FOCUSED_ELEMENT_JS = """() => {
   const name = now.getAttribute("aria-label") || now.textContent.trim() || now.id;
   return { seen: now.matches(":focus-visible") && where.some(ring), what: `${now.tagName} ${name.slice(0, 60)}` };
 }"""
-
-
-#: Controls in sight that Tab did not stop at; of radio buttons a browser stops at one per group.
-UNREACHED_CONTROLS_JS = """() => [...document.querySelectorAll(
-    "[role=tabpanel] :is(button, input:not([type=radio]), select, textarea, summary, a[href], [tabindex='0'])"
-  )].filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !e.dataset.stop)
-  .map((e) => e.outerHTML.slice(0, 200))"""
 
 
 def tabs(page: Page) -> Iterator[str]:
@@ -120,76 +112,3 @@ def test_the_page_works_with_the_keyboard_alone(shared_page: Page) -> None:
     tab_to(page, "#whatif-back")
     page.keyboard.press("Enter")
     expect(headline).to_contain_text("crops still fit")
-
-
-def test_a_figure_is_zoomed_with_plus_and_reset_with_0_and_escape_closes_an_explanation(shared_page: Page) -> None:
-    page = shared_page
-    open_lab(page, "Inside")
-    page.locator("#in-costs .rita-figure").focus()
-    page.wait_for_selector("#in-costs .js-plotly-plot svg")  # what comes into sight is drawn then
-    span = "document.querySelector('#in-costs .rita-plot')._fullLayout.xaxis.range"
-    before = page.evaluate(span)
-    page.keyboard.press("+")
-    page.wait_for_function(f"before => {span}[0] > before[0]", arg=before)
-    page.keyboard.press("0")
-    page.wait_for_function(f"before => {span}[0] === before[0]", arg=before)
-    unfold(page, "The attack and all answers")
-    term = page.locator("#verdicts .term").first
-    for opened in (term.focus, term.hover):
-        opened()
-        expect(term.locator(".tip")).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(term.locator(".tip")).to_be_hidden()
-
-
-@pytest.mark.nightly
-def test_every_control_is_reachable_with_the_tab_key_and_visible(page: Page) -> None:
-    for name in tabs(page):
-        page.locator("[data-level=story]").focus() if name == "Story" else page.get_by_role("tab", name=name).focus()
-        for _ in range(400):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement === document.body"):
-                break  # past the end of the page, or lost: then the rest is missed below
-            stop = page.evaluate(FOCUSED_ELEMENT_JS)
-            assert stop["seen"], f"{name}: the focus cannot be seen at {stop['what']}"
-            page.evaluate("document.activeElement.dataset.stop = 'yes'")
-        assert page.locator("[role=tabpanel]:visible [data-stop]").count() > 5, name
-        assert page.evaluate(UNREACHED_CONTROLS_JS) == [], name
-
-
-#: The open lists: how many options, which one is chosen, and whether it is in sight.
-LISTS = """() => [...document.querySelectorAll("[role=listbox]")].map((list) => {
-  const chosen = list.querySelector("[aria-selected=true]"), frame = list.getBoundingClientRect();
-  const box = chosen?.getBoundingClientRect();
-  return { options: list.querySelectorAll("[role=option]").length, chosen: chosen?.getAttribute("aria-label"),
-    seen: Boolean(box) && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1 };
-})"""
-
-
-def expect_lists(page: Page, *wanted: dict[str, Any]) -> None:
-    page.wait_for_function(f"(wanted) => JSON.stringify(({LISTS})()) === JSON.stringify(wanted)", arg=list(wanted))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("page", ["?sample=cat&classes=imagenet&truth=toilet+paper"], indirect=True)
-def test_a_menu_opens_at_the_chosen_entry_again_and_again_and_closes_with_tab(page: Page) -> None:
-    open_settings(page)
-    for query in ("#truth", "#vocabulary", "#in-class"):
-        if query == "#in-class":
-            open_lab(page, "Inside")
-        menu = page.locator(f"{query} input")
-        expect(menu).not_to_have_value("")  # the tab is drawn when it is opened
-        menu.click()
-        count = 3 + 1 if query == "#vocabulary" else 1000 + (query == "#truth")
-        opened = {"options": count, "chosen": menu.input_value(), "seen": True}
-        expect_lists(page, opened)
-        for _ in range(2):
-            page.keyboard.press("Escape")
-            expect_lists(page)
-            menu.click()
-            expect_lists(page, opened)
-        page.keyboard.press("Tab")  # to another menu, which opens
-        page.keyboard.press("Escape")
-        expect_lists(page)
-        expect(menu).not_to_be_focused()
-        expect(menu).to_have_value(str(opened["chosen"]))

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import expect_level, open_lab, open_settings, story_shown, visit
+from tests.e2e.conftest import expect_level, open_lab, story_shown
 from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -76,21 +76,8 @@ def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> No
     assert (page.url, page.locator(".story .claim").inner_text()) == (address, before)
 
 
-def test_text_stays_text_in_a_field(page: Page) -> None:
-    file, _ = picture(2)
-    open_settings(page)
-    for files in ([], [file]):  # a word processor copies both
-        assert not give(page, PASTE, "#truth input", files, "fox"), "the field takes the text"
-    assert not give(page, DROP, "#truth input", [], "fox")
-    assert not give(page, PASTE, "body", [], "fox")
-    page.locator("#truth input").focus()
-    page.keyboard.insert_text("piano")
-    expect(page.locator("#truth input")).to_have_value("piano")
-    expect(page.locator("#chosen")).not_to_contain_text("Your picture.")
-
-
 def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload_also_in_the_lab(page: Page) -> None:
-    places = (DROP, "#story"), (PASTE, "#vocabulary input"), (DROP, "#memory-headline")
+    places = (PASTE, "#vocabulary input"), (DROP, "#memory-headline")
     for turn, (how, query) in enumerate(places):
         file, pixels = picture(turn)
         if query == "#memory-headline":
@@ -98,13 +85,4 @@ def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload_also_in_th
             expect(page.locator(query)).to_be_visible()
         assert give(page, how, query, [file]), "the browser itself would open the file"
         expect_level(page, "story")
-        expect_shown(page, pixels)
-
-
-@pytest.mark.nightly
-def test_a_picture_dropped_before_the_page_is_built_waits_for_it(browser: Browser, address: str) -> None:
-    file, pixels = picture(3)
-    with visit(browser, address) as page:
-        page.goto(address, wait_until="domcontentloaded")
-        assert give(page, DROP, "body", [file])
         expect_shown(page, pixels)

@@ -1,13 +1,11 @@
-"""The wall of the paper's figures on the real server with the embedded model: choose a figure, a point, pictures."""
+"""The wall of the paper's figures on the real server with the embedded model: a point, and collecting that is stopped."""
 
-import csv
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab, saved, severe_findings
+from tests.e2e.conftest import open_lab, severe_findings
 
 pytestmark = pytest.mark.e2e
 LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked, and UMAP starts its process
@@ -63,59 +61,3 @@ def test_a_point_tells_its_story_and_collecting_can_be_stopped(room: Page) -> No
     details.get_by_role("button", name="Open in Inside").click()
     inside = room.get_by_role("tab", name="Inside", exact=True)
     expect(inside).to_have_attribute("aria-selected", "true", timeout=LONG_TIMEOUT_MS)
-
-
-@pytest.mark.nightly
-def test_classes_are_chosen_by_name_and_what_a_lasso_holds_leaves_as_a_list(room: Page, tmp_path: Path) -> None:
-    chips, status, chosen = room.locator("#fig-chips button"), room.locator("#status"), room.locator("#fig-names")
-    room.locator("#figures-drawer > button").click()
-    for name in ("zigzagged", "banded"):
-        chosen.locator("input").fill(name)
-        room.get_by_role("option", name=f"{name} (10)", exact=True).click()
-        expect(chosen).to_contain_text(name)
-    chosen.locator("input").blur()
-    set_number(room, "each", 2)
-    set_number(room, "views", 16)
-    room.get_by_role("button", name="Collect pictures", exact=True).click()
-    expect(chips).to_have_text([re.compile("banded"), re.compile("zigzagged")], timeout=LONG_TIMEOUT_MS)
-    expect(room.locator("#fig-caption")).to_contain_text("4 drawn textures, 2 classes")
-    expect(room.locator("#fig-caption")).to_contain_text("UMAP.", timeout=LONG_TIMEOUT_MS)
-    room.keyboard.press("Escape")
-    chips.nth(1).click()
-    expect(chips.nth(1)).to_have_attribute("aria-pressed", "true")
-    area = room.locator("#fig-large .nsewdrag").first
-    area.hover()
-    room.locator('#fig-large .modebar-btn[data-title="Lasso Select"]').click()
-    box = area.bounding_box()
-    left, top, right, bottom = box["x"] + 3, box["y"] + 3, box["x"] + box["width"] - 3, box["y"] + box["height"] - 3
-    room.mouse.move(left, top)
-    room.mouse.down()
-    for x, y in ((right, top), (right, bottom), (left, bottom), (left, top)):
-        room.mouse.move(x, y, steps=8)
-    room.mouse.up()
-    expect(room.locator("#fig-lassoed")).to_contain_text(
-        re.compile(r"[1-9]\d* points of 4 pictures are inside the lasso")
-    )
-    button = room.locator("#fig-export").get_by_role("button", name="Selected points as CSV")
-    rows = list(csv.DictReader(saved(room, tmp_path, button.click).open(encoding="utf-8")))
-    assert len({row["file"] for row in rows}) == 4
-    expect(status).to_contain_text("Saved points.csv: “evaluate --pictures points.csv” measures these pictures")
-    room.get_by_role("button", name="How separability is measured").click()
-    expect(room.locator("#fig-separation")).to_contain_text("silhouette")
-    assert severe_findings(room) == []
-
-
-def test_a_tile_becomes_the_large_figure_by_keyboard_and_a_class_of_the_bounds_is_selected(room: Page) -> None:
-    room.locator("#fig-tiles button").first.focus()
-    for _ in range(4):
-        room.keyboard.press("ArrowRight")
-    expect(room.locator("#fig-tiles button:focus")).to_have_text("Does Theorem 1 hold?")
-    room.keyboard.press("Enter")
-    headline = room.locator("#figures-headline")
-    expect(headline).to_have_text(re.compile(r"Both bounds hold for (\d+) of \1 classes\."), timeout=LONG_TIMEOUT_MS)
-    expect(room.locator("#fig-how")).to_be_hidden()  # of the cloud alone
-    expect(room.locator("#fig-large .rita-figure")).to_have_attribute("aria-label", "Does Theorem 1 hold?")
-    expect(room.locator("#fig-large .ytick").first).to_be_visible()
-    name = walk(room, "ArrowRight").split(",")[0]
-    expect(room.locator("#fig-details h3").first).to_have_text(name)
-    assert severe_findings(room) == []

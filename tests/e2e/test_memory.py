@@ -1,7 +1,6 @@
 """The room Memory in a real browser: one selection, undo, export and import; a stream of one's own, stopped and gone on."""
 
 import csv
-import json
 import re
 from pathlib import Path
 
@@ -161,41 +160,3 @@ def test_a_stopped_stream_stays_a_stored_run(drawer: Page) -> None:
     menu.click()
     page.get_by_role("option", name=re.compile("textures test, 47 class names, 40 pictures.*seed 7")).click()
     expect(page.locator("#memory-headline")).to_contain_text(re.compile(r"After \d+ pictures? RITA has"))
-
-
-@pytest.mark.nightly
-def test_a_stream_is_stopped_goes_on_is_rewound_and_its_pictures_are_opened(drawer: Page, tmp_path: Path) -> None:
-    page, status, headline = drawer, drawer.locator("#status"), drawer.locator("#memory-headline")
-    page.locator("#stream-start").click()
-    expect(status).to_contain_text(f"Picture 1 of {PICTURES}")
-    page.locator("#stream-stop").click()
-    expect(status).to_contain_text(f"of {PICTURES} pictures are decided")
-    stopped = int(re.search(r"\d+", status.inner_text())[0])
-    assert 1 <= stopped < PICTURES - 1
-    expect(headline).to_contain_text(f"After {stopped} picture")
-    page.locator("#stream-start").click()
-    expect(status).to_contain_text(f"All {PICTURES} pictures are decided")
-    page.keyboard.press("Escape")
-    expect(headline).to_contain_text(f"After {PICTURES} pictures")
-    for fold in ("How full is it, and how pure?", "Who is right?", "Every stored view"):
-        page.get_by_role("button", name=fold).click()
-    for figure in ("accuracy", "growth"):
-        expect(page.locator(f"#memory-{figure} .js-plotly-plot svg").first).to_be_visible()
-    expect(page.locator("#memory-standings")).to_contain_text(f"of n = {PICTURES}")
-    expect(page.locator("#memory-standings")).to_contain_text(re.compile("memory changes no|McNemar"))
-    assert severe_findings(page) == []
-    page.locator("#moment input[type=range]").fill("2")
-    expect(headline).to_contain_text("After 2 pictures")
-    expect(page.locator("#memory-standings")).to_contain_text("of n = 2")
-    rows = saved(page, tmp_path, page.locator("#rows-export button").click)
-    written = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
-    assert len(written) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
-    second = [row for row in written if row["method"] == "rita"][1]
-    page.locator("#open-inside").click()
-    expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
-    expect(status).to_contain_text("Done in")
-    expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
-    assert page.evaluate("scrollY") == 0, "its head is in sight"
-    open_lab(page, "Memory")
-    expect(headline).to_contain_text("After 2 pictures")
-    expect(page.locator("#memory-effect")).to_contain_text("On your picture")

@@ -9,18 +9,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from rita_demo.data.samples import SAMPLES
-from tests.e2e.conftest import (
-    TOLD_JS,
-    expect_level,
-    open_lab,
-    open_story,
-    press_and_wait,
-    saved,
-    severe_findings,
-    story_shown,
-    unfold,
-    upload,
-)
+from tests.e2e.conftest import TOLD_JS, expect_level, saved, severe_findings, story_shown, upload
 from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -146,63 +135,3 @@ def test_back_undoes_a_change_of_picture_and_of_attack_and_a_reload_keeps_an_upl
     page.reload()
     page.wait_for_function(TOLD_JS)
     expect(page.get_by_role("alert")).to_contain_text("Your picture was not kept in this browser.")
-
-
-def test_a_list_of_ones_own_starts_with_the_answer_marks_unknown_words_and_is_used_for_an_upload(page: Page) -> None:
-    note, names = page.locator("#names-note"), page.locator("#own-names textarea")
-    headline, alert = page.locator(".story .headline"), page.get_by_role("alert")
-    page.locator("#vocabulary input").click()
-    page.get_by_role("option", name="My own list").click()
-    expect(names).to_have_value("motorbike, ")
-    expect(note).to_have_text("")
-    names.focus()
-    page.keyboard.press("End")
-    page.keyboard.type("cow, Pferd")  # “Pferd” is spelt with pieces that training met
-    expect(note).to_contain_text("the words “cow”, “Pferd”")
-    expect(names).to_be_focused()
-    press_and_wait(page, "Attack")
-    expect(headline).to_contain_text("This is a motorbike.")
-    assert not re.search(r"\d %", page.locator(".story .hero").inner_text())
-
-    said = headline.inner_text()
-    names.fill("cat")
-    expect(note).to_have_text("")
-    upload(page, SAMPLES["cat"].path)
-    expect(alert).to_contain_text("At least 2 different class names")
-    expect(headline).to_have_text(said, use_inner_text=True)
-    expect(page.locator(".story .answers")).to_be_visible()
-    names.fill("cat, crab, <b>camera</b>, piano")
-    press_and_wait(page, "Attack")
-    expect(page.locator("#chosen")).to_contain_text("Your picture.")
-    expect(headline).to_contain_text("CLIP says ")
-    clean, attacked = story_shown(page, "clean"), story_shown(page, "attacked")
-    assert clean.shape == attacked.shape
-    assert 0 < np.abs(clean.astype(int) - attacked).max() <= 4
-    open_lab(page, "Inside")
-    unfold(page, "The attack and all answers")
-    expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
-    page.locator("#in-note").get_by_role("button", name="Choose the true class").click()
-    expect(page.locator("#truth input")).to_be_focused()
-    page.get_by_role("option", name="cat", exact=True).click()
-    expect(headline).to_contain_text("This is a cat.")  # again by itself
-    open_lab(page, "Inside")
-    expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")
-
-
-@pytest.mark.nightly
-def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "white.png"
-    Image.new("RGB", (96, 96), "white").save(path)
-    upload(page, path)
-    expect(page.locator("#status")).to_contain_text("Done in")
-    edges = """() => [...document.querySelectorAll("img, .story :is(canvas, .cell):not(.inset)")].filter((one) => one.checkVisibility()).map((one) => {
-      const edge = getComputedStyle(one.closest(".photo, .drag") || one).boxShadow;
-      return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
-    })"""
-    for room, first in {"Story": ".story .dot", "Inside": "#in-crop img", "Memory": "#memory-effect img"}.items():
-        open_story(page) if room == "Story" else open_lab(page, room)
-        expect(page.locator(first).first).to_be_visible()
-        page.wait_for_timeout(1500)
-        found = page.evaluate(edges)
-        assert found
-        assert [edge for edge in found if "none" in edge or not edge.endswith("0px 0px 0px 1px")] == []

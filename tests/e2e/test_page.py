@@ -1,4 +1,4 @@
-"""The page as a whole on the real server: its form, a link, a frame, a run that is saved and opened again, and programs."""
+"""The page as a whole on the real server: a link, a frame, a run that is saved and opened again, and programs."""
 
 import io
 import re
@@ -19,46 +19,6 @@ from tests.e2e.conftest import TOLD_JS, open_lab, open_story, press_and_wait, sa
 from tests.live_server import ROOT, start_server
 
 pytestmark = pytest.mark.e2e
-
-
-#: Whether the text of an element is inside it, and nothing of it is cut.
-WHOLE_JS = """(node) => { const text = node.getBoundingClientRect(), pill = node.closest(".block").getBoundingClientRect();
-  return text.width > 20 && text.left >= pill.left && text.right <= pill.right && text.top >= pill.top && text.bottom <= pill.bottom && node.scrollWidth <= node.clientWidth + 1; }"""
-
-
-@pytest.mark.parametrize("width", [1440, 390])
-def test_where_the_strength_rests_a_word_says_so_in_full_and_its_value_is_kept(story: Page, width: int) -> None:
-    story.set_viewport_size({"width": width, "height": 900})
-    if width == 390:
-        story.locator("#settings > button").click()
-    strength, kind = story.locator("#setting-budget"), story.locator("#setting-attack input")
-    word = strength.get_by_text("This attack has no such limit.")
-    for name, rests in (("A patch", True), ("Many steps (PGD)", False)):
-        kind.click()
-        story.get_by_role("option", name=name).click()
-        for box in strength.locator("input").all():
-            expect(box).to_be_disabled() if rests else expect(box).to_be_enabled()
-        expect(word).to_be_visible() if rests else expect(word).to_be_hidden()
-        if rests:
-            assert word.evaluate(WHOLE_JS)
-            number = strength.locator("input[type=number]")
-            assert number.evaluate("(one) => getComputedStyle(one.parentElement).clipPath") != "none"
-    expect(strength.locator("input[type=number]")).to_have_value("4")
-
-
-def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(story: Page) -> None:
-    box, note = story.locator("#setting-budget input[type=number]"), story.locator("#changed")
-    for value in ("6", box.input_value()):
-        box.fill(value)
-        box.press("Tab")
-        if value == "6":
-            expect(note).to_contain_text("Settings changed. Run it again.")
-            open_lab(story, "Inside")
-            story.locator("#in-views button").first.click()
-            expect(story.locator("#in-crop")).to_contain_text("Alone it says")
-            open_story(story)
-            expect(note).to_contain_text("Settings changed")
-    expect(note).not_to_contain_text("Settings changed")
 
 
 @pytest.mark.parametrize(

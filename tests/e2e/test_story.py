@@ -11,17 +11,14 @@ from rita_demo.pipeline.story import CHANGES
 from tests.e2e.conftest import (
     TOLD_JS,
     canvas_shown,
-    expect_level,
     new_visitor,
     open_lab,
-    open_story,
     saved_square,
     severe_findings,
     story_shown,
     wait_for_steps,
     wait_until_painted,
 )
-from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -47,20 +44,6 @@ PLAY_JS = f"""() => new Promise((done) => {{
   play.click();
   requestAnimationFrame(look);
 }})"""
-#: Words in sight that a person reads: text of the viewport, without what assistive technology alone gets.
-WORDS_JS = """() => {
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const holder = node.parentElement;
-    if (!node.textContent.trim() || holder.closest("script, style, .sr") || !holder.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    const box = range.getBoundingClientRect(), clip = getComputedStyle(holder).clipPath;
-    if (box.width < 2 || box.top >= innerHeight || box.bottom <= 0 || box.left >= innerWidth || clip !== "none") continue;
-    found.push(...node.textContent.trim().split(/\\s+/).filter((word) => /[\\p{L}\\p{N}]/u.test(word)));
-  }
-  return found;
-}"""
 
 
 def shown_answers(page: Page) -> dict[str, str]:
@@ -79,16 +62,6 @@ def reveal(page: Page, about: str, choice: int = 0) -> Locator:
     box = page.locator(f".story .predict[data-about={about}]")
     box.locator(".choices button").nth(choice).click()
     return box
-
-
-def test_the_first_screen_has_few_words_and_the_story_few_screens(story: Page) -> None:
-    assert story.evaluate("document.documentElement.scrollHeight") <= 4_300
-    for width, height, most in ((1440, 900, 120), (390, 844, 95)):
-        story.set_viewport_size({"width": width, "height": height})
-        story.wait_for_timeout(1_000)
-        words = story.evaluate(WORDS_JS)
-        assert 40 < len(words) <= most, (len(words), " ".join(words))
-        assert {"motorbike", "wheelchair", "Play", "own"} <= set(words)
 
 
 def test_the_first_screen_shows_and_says_what_the_run_has_and_the_lab_follows_its_steps(
@@ -216,89 +189,6 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     expect(story.locator("#in-crop")).to_contain_text(f"Crop {pressed}")
 
 
-def prices(page: Page) -> dict[str, float]:
-    """Class -> its price in the small plan."""
-    said = page.locator(".story .prices :is(.rival, .reference)").all_inner_texts()
-    return {name: float(price) for name, price in (re.match(r"(.+) costs ([\d.]+)", one).groups() for one in said)}
-
-
-def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(story: Page) -> None:
-    verdict, places = story.locator(".story .adds .verdict"), story.locator(".story .adds .places")
-    made = r"^Made-up places, .+: the plan says motorbike, by 0\.\d{4}; the plain mean of the same distances says wheelchair\.$"
-    real = r"^At their real places: the plan says motorbike, by 0\.\d{4}; so does .+ All 64 crops: motorbike\.$"
-    expect(verdict).to_have_text(re.compile(made))
-    flows = story.locator(".story .plan .flow")
-    assert flows.count() == 8, "one crop of each class is split"
-    places.click()
-    expect(verdict).to_have_text(re.compile(real))
-    crop = story.locator(".story .plan .crop").first
-    crop.scroll_into_view_if_needed()
-    before, box = prices(story), crop.bounding_box()
-    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    story.mouse.move(*middle)
-    story.mouse.down()
-    story.mouse.move(middle[0] + 60, middle[1], steps=4)
-    story.mouse.up()
-    assert crop.bounding_box()["x"] == pytest.approx(box["x"] + 60, abs=1.5)
-    dragged = prices(story)
-    assert dragged["motorbike"] < before["motorbike"]
-    assert dragged["wheelchair"] > before["wheelchair"]
-    expect(verdict).to_have_text(re.compile("^Where you put them: "))
-    drawn = [flow.get_attribute("d") for flow in flows.all()]
-    crop.focus()
-    story.keyboard.press("Shift+ArrowLeft")
-    assert prices(story)["motorbike"] > dragged["motorbike"]
-    assert drawn != [flow.get_attribute("d") for flow in flows.all()]
-    svg = story.locator(".story .plan svg").bounding_box()
-    story.mouse.click(svg["x"] + svg["width"] / 2 - 120, svg["y"] + 60)  # a tap beside the crops
-    assert crop.bounding_box()["x"] + box["width"] / 2 == pytest.approx(svg["x"] + svg["width"] / 2 - 120, abs=2)
-    assert "Arrow keys move it." in crop.get_attribute("aria-label")
-
-
-def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
-    story.locator(".story .adds summary").click()
-    for tab, name in (("memory", "Memory"), ("arena", "Arena")):
-        story.locator(f".story .door[data-tab={tab}]").click()
-        expect_level(story, "lab")
-        expect(story.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
-        assert story.evaluate("scrollY") == 0
-        open_story(story)
-        expect(story.locator("#tabs > .tab-wrapper")).to_be_hidden()
-    story.locator("[data-level=lab]").click()
-    expect(story.get_by_role("tab", name="Arena", exact=True)).to_have_attribute("aria-selected", "true")
-    assert story.get_by_role("tab").all_inner_texts() == ["Inside", "Arena", "Memory", "Figures"]
-
-
-@pytest.mark.parametrize("page", ["?sample=motorcycle&adaptive.steps=4&adaptive.restarts=1"], indirect=True)
-def test_the_attacker_who_knows_is_asked_for_in_the_figure_stopped_asked_again_and_left(page: Page) -> None:
-    wait_for_steps(page)
-    know, halt, threat = (page.locator(f".story {query}") for query in (".know", ".halt", ".claim .threat"))
-    headline, square = page.locator(".story .headline").inner_text(), story_shown(page, "attacked")
-    expect(halt).to_be_hidden()
-    know.click()
-    expect(halt).to_be_visible()
-    expect(know).to_be_disabled()
-    expect(page.locator(".story .progress-note")).not_to_have_text("")
-    places: set[str] = set()  # of the crops, which cross while the attack is computed
-    where = "[...document.querySelectorAll('.story .crossing .dot')].map((dot) => dot.style.transform).join()"
-    assert wait_until(lambda: places.add(page.evaluate(where)) or len(places - {""}) > 1, 120)
-    expect(halt).to_be_visible()
-    halt.click()
-    expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost")
-    expect(halt).to_be_hidden()
-    expect(page.locator(".story .crossing")).to_have_count(0)
-    expect(page.locator(".story .headline")).to_have_text(headline, use_inner_text=True)
-    assert wait_until(lambda: np.array_equal(story_shown(page, "attacked"), square)), "the picture of before"
-    expect(know).to_be_enabled()
-    know.click()
-    expect(threat).to_contain_text("the attacker knows the defence. n = 1.")
-    expect(page.locator("#status")).to_contain_text("Done in")
-    expect(know).to_be_hidden()
-    page.get_by_role("button", name="Back to the attack before").click()
-    expect(threat).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
-    expect(know).to_be_visible()
-
-
 def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tapped(story: Page) -> None:
     story.set_viewport_size({"width": 390, "height": 844})
     story.wait_for_timeout(500)
@@ -334,49 +224,6 @@ def test_every_figure_has_words_and_axe_finds_nothing_serious_in_both_themes(sto
       return Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished)); }""")
     assert severe_findings(story) == []
     story.evaluate("document.body.classList.remove('dark')")
-
-
-def test_the_table_has_a_number_in_every_cell_for_both_models_and_says_its_interval(story: Page) -> None:
-    table, lead = story.locator(".story .good table"), story.locator(".story .good .lead")
-    for tower in ("trained on attacks", "standard model"):
-        story.get_by_role("button", name=tower).click()
-        expect(story.get_by_role("button", name=tower)).to_have_attribute("aria-pressed", "true")
-        expect(lead).to_contain_text("CLIP alone keeps")
-        cells = table.locator("tbody td .value").all_inner_texts()
-        assert len(cells) == 4 * 3
-        assert all(re.fullmatch(r"\d+|not measured(; at most \d+)?", cell) for cell in cells), cells
-    said = story.locator(".story .ladder .parts .said").all_inner_texts()
-    assert len(said) == 5
-    for sentence in said[1:]:
-        assert re.search(r"(gain|no gain shows): \d+ gained, \d+ lost, p [=<] ", sentence), sentence
-    expect(story.locator(".story .ladder .ends .rung")).to_have_count(2)
-    cell = table.locator("tbody td").nth(1)
-    cell.focus()
-    assert re.fullmatch(r"\d+ to \d+ of 100 \(95 %\), n = \d+", cell.locator(".tip").inner_text())
-    expect(cell.locator(".tip")).to_have_css("clip-path", "none")
-
-
-#: The headings of the Story that are under the status line while each of them is at the top of the screen.
-COVERED_JS = """() => {
-  const status = document.querySelector("#status"), found = [];
-  const kept = [...status.childNodes]; // what was done last
-  status.replaceChildren();
-  status.insertAdjacentHTML("beforeend", "<div class='progress'><progress></progress><span>A step of a long attack, about 25 s left</span></div>");
-  for (const heading of [...document.querySelectorAll(".story h2")].filter((one) => one.checkVisibility())) {
-    scrollTo({ top: heading.getBoundingClientRect().top + scrollY - 12, behavior: "instant" });
-    const [a, b] = [status.getBoundingClientRect(), heading.getBoundingClientRect()];
-    if (a.bottom > innerHeight || !a.height) found.push("the status line is not seen");
-    if (a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top) found.push(heading.textContent);
-  }
-  status.replaceChildren(...kept);
-  return found;
-}"""
-
-
-def test_the_progress_of_a_run_covers_no_heading_that_is_read(story: Page) -> None:
-    for width in (1440, 1920, 390):
-        story.set_viewport_size({"width": width, "height": 900})
-        assert story.evaluate(COVERED_JS) == [], width
 
 
 #: Where the line of the first picture stood, until it rests for half a second.
@@ -416,20 +263,12 @@ def test_the_first_visit_opens_with_a_wipe_and_questions_which_a_new_picture_ask
         assert float(re.search(r"inset\(0(?:px)? ([\d.]+)%", clip)[1]) == pytest.approx(100 - at)
         wait_for_steps(page)
         expect_predictions(page)
-        page.evaluate(PALE_JS)
         page.locator("#samples [data-sample=coffee]").click()
         expect(page.locator("#status")).to_contain_text("Done in")
         expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
-        assert page.evaluate("window.pale"), "the sentence of the picture before, while the answer is computed"
         expect(page.locator(".story .claim")).to_have_css("opacity", "1")
         expect(page.locator(".story .push .bars")).to_have_class(re.compile("veiled"))
         expect(page.locator(".story .prices .reference")).to_have_text(re.compile(r"^cup costs 0\.\d{4}"))
-
-
-#: Whether the sentence of the picture before was pale while another one was computed.
-PALE_JS = """() => new MutationObserver(() => {
-  if (Number(getComputedStyle(document.querySelector(".story .claim")).opacity) < 0.9) window.pale = true;
-}).observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true })"""
 
 
 def expect_predictions(page: Page) -> None:
@@ -468,43 +307,3 @@ def expect_predictions(page: Page) -> None:
     expect(last).to_be_focused()
     expect(last).to_have_attribute("aria-pressed", "true")
     expect(box.locator(".because")).to_have_text(because)
-
-
-#: Every sentence of the Story that is in sight for a frame.
-CLAIMS_JS = """window.seen = new Set(); (function look() {
-  const claim = document.querySelector(".story .headline");
-  if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
-  requestAnimationFrame(look);
-})()"""
-
-
-def test_with_reduced_motion_nothing_glides_and_the_line_opens_through_the_patch_of_a_link(
-    browser: Browser, address: str
-) -> None:
-    with new_visitor(browser) as page:
-        page.emulate_media(reduced_motion="reduce")
-        page.goto(address)
-        assert page.evaluate(CUTS_JS) == ["50%"], "the wipe rests in the middle"
-        page.wait_for_function(TOLD_JS)
-        wait_for_steps(page)
-        states = page.evaluate(PLAY_JS)
-        assert states[-1]["step"] == 7
-        assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
-        dots = page.locator(".story .dot")
-        assert set(dots.evaluate_all("all => all.map((dot) => getComputedStyle(dot).transitionProperty)")) == {"none"}
-        page.add_init_script(CLAIMS_JS)
-        page.goto(f"{address}?sample=coffee&attack=patch&attack_seed=3&patch.steps=8&views=8", wait_until="commit")
-        expect(page.locator("#opening")).to_contain_text("The picture of this link is being opened")
-        page.wait_for_function(TOLD_JS)
-        expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
-        assert "motorbike" not in "".join(page.evaluate("[...window.seen]")), "the sentence of the worked example"
-        picture, clean = (story_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
-        columns = np.flatnonzero((picture != clean).any(axis=(0, 2)))
-        wipe = page.get_by_label("Left of the line the clean picture")
-        middle = 50 * (columns[0] + columns[-1] + 1) / picture.shape[1]
-        assert middle < 40, "the patch of this seed lies at the left"
-        assert float(wipe.input_value()) == pytest.approx(middle, abs=0.5)
-        for key, seen, gone in (("Home", "right", "left"), ("End", "left", "right")):
-            wipe.press(key)
-            expect(page.locator(f".photo .tag.{seen}")).to_be_visible()
-            expect(page.locator(f".photo .tag.{gone}")).to_be_hidden()

@@ -112,20 +112,12 @@ def test_the_lists_name_every_defence_attack_setting_and_endpoint(client: Client
 #: What the endpoints read themselves; tests/pipeline/test_run_request.py has what every request refuses.
 BAD_INPUTS = [
     ({"label": "dog"}, "There is no class 'dog'"),
-    ({"label": 3}, "label is text"),
     ({"attack": "mine.py:ATTACK"}, "attack is one of"),
-    ({"seed": {}}, "attack_seed is a whole number"),
     ({"settings": {"descriptions": "/etc/passwd"}}, "descriptions is one of"),
-    ({"settings": {"no such": 1}}, "There is no setting"),
     ({"settings": [1]}, "settings is an object"),
-    ({"classes": 3}, "classes is a list of names"),
     ({"classes": ["one", 2]}, "classes is a list of names"),
-    ({"classes": None}, "Either classes or a vocabulary"),
-    ({"methods": ["mine"]}, "There is no method 'mine'"),
     ({"backbone": "ViT-B-32:openai"}, "is not loaded here"),
-    ({"backbone": "embedded-robust"}, "Only one model"),
     ({"image": "/etc/passwd"}, "The picture is an uploaded file"),
-    ({"image": None}, "The picture is an uploaded file"),
 ]
 
 

@@ -1,36 +1,22 @@
-"""Other attack steps with the toy engine: what changes, and what it costs."""
+"""Other attack steps with the toy engine: how they arrive, what they show, and what they cost."""
 
 import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rita_demo.pipeline.attack_steps import sampled_steps
 from rita_demo.ui.background import attack_steps
 from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, in_background, max_stored_steps
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.tab import InsideTab
-from rita_demo.ui.run_panels import step_caption, stored_steps_note, summary_bar, verdict_table
-from rita_demo.ui.session.session import STORY, array_bytes
+from rita_demo.ui.run_panels import step_caption, stored_steps_note
+from rita_demo.ui.session.session import array_bytes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import chosen, completed_run, drawn, make_inside_tab, open_room
 
 pytestmark = pytest.mark.slow
-
-OF_STEP = "inside-headline verdicts steps in-scrubber in-scrubber-note inside-strip in-views in-entropies in-costs in-plan in-crop in-cell"
-
-
-class EncodingForbidden(ToyEngine):
-    """A toy engine on which encoding can be forbidden."""
-
-    forbidden = False
-
-    def encode_views(self, *args: Any) -> Any:
-        assert not self.forbidden, "another step encoded something"
-        return super().encode_views(*args)
 
 
 def by_name(updates: dict[Any, Any]) -> dict[str, Any]:
@@ -40,14 +26,12 @@ def by_name(updates: dict[Any, Any]) -> dict[str, Any]:
 class Visit:
     """A visitor whose attacked picture was just defended, without any stored steps in between."""
 
-    def __init__(self, inside: InsideTab, engine: EncodingForbidden) -> None:
-        engine.forbidden = False
+    def __init__(self, inside: InsideTab, engine: ToyEngine) -> None:
         self.engine, self.inside, context = engine, inside, inside.context
         self.name, self.panels = context.sessions.open(), context.panels
         self.session, self.run = context.sessions.get(self.name), completed_run(engine)
         self.session.show(self.run)
-        self.session.select(view=3, atom=1)
-        self.session.inside.open_folds = frozenset({"entropy-fold", "along-fold"})
+        self.session.inside.open_folds = frozenset({"along-fold"})
         open_room(inside, self.name)
 
     def attack_steps(self) -> Iterator[Updates]:
@@ -68,7 +52,7 @@ def no_update_throttling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def inside() -> InsideTab:
-    return make_inside_tab(EncodingForbidden(spread=0.2))
+    return make_inside_tab(ToyEngine(spread=0.2))
 
 
 @pytest.fixture
@@ -111,23 +95,6 @@ def test_attack_steps_wait_while_a_run_is_computed_and_end_when_another_one_is_o
     assert visit.session.attack_steps == ()
 
 
-def test_changing_the_step_updates_what_shows_it_and_encodes_nothing(stepped: Visit) -> None:
-    session = stepped.session
-    stepped.engine.forbidden = True
-    shown = {step: stepped.choose(step=step) for step in (1, 5)}
-    for name in OF_STEP.split():
-        assert str(shown[1][name]) != str(shown[5][name]), name
-    now = session.run_at_step
-    assert now is not None
-    assert now.step == 5
-    assert "attacked, step 5 of 7" in verdict_table(now)
-    assert "attacked picture, step 5 of 7" in summary_bar(session)
-    assert "step 5 of 7" in step_caption(session)
-    bars = shown[5]["in-entropies"].data
-    heights = sorted(float(y) for bar in bars if bar.name != "pick" for y in bar.y)
-    assert heights == pytest.approx(sorted(session.attack_steps[4].image_result.trace.confidence.entropy))
-
-
 def test_first_and_last_step_equal_the_run_and_every_step_has_the_same_rows_and_scales(stepped: Visit) -> None:
     session = stepped.session
     figures = [stepped.choose(step=step)["in-costs"] for step in (2, 5, 7, 0)]
@@ -146,34 +113,8 @@ def test_first_and_last_step_equal_the_run_and_every_step_has_the_same_rows_and_
     assert "step 5, nearest to 4" in step_caption(session)
 
 
-def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(stepped: Visit) -> None:
-    session, engine, wanted = stepped.session, stepped.engine, stepped.run.settings.replace(entropy_weight=0.1)
-    open_room(stepped.inside, stepped.name)
-    what_if.change(engine, session, settings=wanted)
-    stepped.choose(step=2)
-    seen = session.displayed_run
-    assert seen is not None
-    assert (seen.step, seen.settings) == (2, wanted)
-    side = session.attack_steps[2].image_result
-    trace, _ = engine.decide(side.encoded_views, seen.class_prompts, seen.cache_before, wanted)
-    assert np.allclose(seen.attacked.trace.total, trace.total)
-    open_room(stepped.inside, stepped.name, STORY)
-    stepped.session.select(step=3)
-    open_room(stepped.inside, stepped.name)
-    assert session.inside.what_if.run is not None
-    assert session.inside.what_if.run.step == 3
-
-
 def test_a_session_stores_fewer_steps_when_each_is_large() -> None:
     most = ATTACK_STEPS_BYTES
     for record, steps in ((1, 6), (most // 4, 6), (most // 3, 5), (most, 3), (most + 1, 2)):
         assert max_stored_steps(record, 0) == steps
         assert (len(sampled_steps(100, steps)) - 2) * record <= most
-
-
-def test_fast_results_are_shown_in_a_single_update(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attack_steps, "UPDATE_INTERVAL", 3600.0)
-    first, last = list(visit.attack_steps())
-    assert "0 of 6 steps" in str(by_name(first))
-    assert "are computed" not in str(by_name(last))
-    assert [f.step for f in visit.session.attack_steps] == [0, 1, 2, 3, 5, 7]

@@ -1,14 +1,12 @@
-"""Models: the menu, a download that is stopped, a page whose model is loading behind it or cannot be loaded."""
+"""Models: a download that ends, a page whose model is loading behind it or cannot be loaded."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import gradio as gr
 import pytest
 from safetensors.torch import save
 
@@ -19,17 +17,12 @@ from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
 from rita_demo.settings.models import BACKBONES
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.framework.context import AppContext, ModelPool, RunShown, Signal
-from rita_demo.ui.framework.notice import ErrorBanner
-from rita_demo.ui.framework.panels import PanelRegistry
-from rita_demo.ui.header.model_menu import ModelMenu
+from rita_demo.ui.framework.context import ModelPool
 from rita_demo.ui.page import build
-from rita_demo.ui.session.store import Sessions
 from rita_demo.vlm.hub_download import PROGRESS
 from tests.live_server import wait_until
 from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run
 from tests.ui.http_client import serve_toy_page, served
 from tests.vlm.hub import Faults, only_hub, random_model, shrink
 
@@ -52,8 +45,7 @@ def failing_page(load: Callable[[], Any]) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("chooses", [True, False], ids=["another sample", "the sample on screen"])
-def test_the_first_press_waits_for_the_model_and_says_so(chooses: bool) -> None:
+def test_the_first_press_waits_for_the_model_and_says_so() -> None:
     arrived = threading.Event()
 
     def load() -> ToyEngine:
@@ -64,8 +56,6 @@ def test_the_first_press_waits_for_the_model_and_says_so(chooses: bool) -> None:
         client, said = HttpClient(address), list[str]()
         assert not client.enqueue(client.load_event, [])
         next(line for line in client.answers() if LOADING in line)  # the opened page says it
-        if chooses:
-            client.press("samples", data={"sample": "coffee"})
         event = client.event("go", "click")
         assert not client.enqueue(event["id"], [client._value(n, {}) for n in event["inputs"]])
         for line in client.answers():  # and so does the button
@@ -74,31 +64,6 @@ def test_the_first_press_waits_for_the_model_and_says_so(chooses: bool) -> None:
                 arrived.set()
         said.append(client.draw())
     assert "Done in" in "".join(said)
-
-
-@pytest.mark.parametrize("attacks", [False, True], ids=["chooses", "attacks"])
-def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture(attacks: bool) -> None:
-    arrived, sessions = threading.Event(), Sessions()
-    engine = LoadingEngine(ToyEngine().info, lambda: ToyEngine(spread=0.2) if arrived.wait(20) else None)
-    example = WorkedExample(engine)
-    page = build(engine, example=example, sessions=sessions)
-    opened = next(event.fn for event in page.fns.values() if event.name == "opened")
-    steps = opened(SimpleNamespace(session_hash="page", query_params={}))
-    (name,) = [value for part, value in next(steps).items() if isinstance(part, gr.State)]
-    session = sessions.get(name)
-    chosen, own = session.attack_defend, completed_run(ToyEngine()) if attacks else None
-    assert chosen.sample == example.sample_key, "what the form shows can be attacked"
-    if own is not None:
-        session.show(own)
-    else:
-        chosen.sample, chosen.choice = "coffee", 1
-    engine.start(head_start=0)
-    arrived.set()
-    assert example.wait(20)
-    list(steps)
-    assert (chosen.sample, chosen.choice) == ((example.sample_key, 0) if attacks else ("coffee", 1))
-    assert session.run is own
-    example.stop()
 
 
 def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> None:
@@ -128,60 +93,6 @@ NAME = "ViT-B-32-quickgelu:openai"
 FILE = "timm/vit_base_patch32_clip_224.openai/open_clip_model.safetensors"
 
 
-def test_the_note_below_the_menu_belongs_to_the_selected_model() -> None:
-    known, own, plain = "RN50-quickgelu:openai", "ViT-B-32:mine.pt", "Runs with <plain> GELU"
-    said = BACKBONES[known].note.replace("'", "&#x27;")
-    for first, note, asked, shown in (
-        (own, plain, own, "&lt;plain&gt;"),
-        (own, plain, known, said),
-        (own, "", own, ""),
-    ):
-        default = SimpleNamespace(info=SimpleNamespace(name=first, note=note))
-        menu = SimpleNamespace(context=SimpleNamespace(models=SimpleNamespace(default=default)))
-        html = ModelMenu._note(menu, asked)  # type: ignore[arg-type]
-        assert (shown in html) if shown else html == ""
-        assert ModelMenu._note(menu, None) == ""  # type: ignore[arg-type]
-
-
-def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the real loading of a small model under a real name, from a slow stand-in of the hub."""
-    name, content = NAME, save(random_model(shrink(monkeypatch, "ViT-B-32-quickgelu"), seed=0).state_dict())
-    sessions = Sessions()
-    with gr.Blocks():
-        context = AppContext(
-            models=ModelPool(ToyEngine(), lambda asked: Engine(asked, "cpu")),
-            sessions=sessions,
-            panels=PanelRegistry(),
-            error_banner=ErrorBanner(),
-            status=gr.HTML(),
-            signal=Signal(),
-            run_shown=RunShown(),
-            visitor=gr.State(""),
-        )
-        menu = ModelMenu(context)
-    mine, other = sessions.open(), sessions.open()
-    with only_hub(FILE, content, tmp_path, monkeypatch) as hub:
-        hub.faults = Faults(bytes_per_second=len(content) / 20)
-        said: list[str] = []
-        for updates in menu.load(mine, name):
-            said.append(str(updates.get(menu.context.status, "")))
-            if "Downloading" in said[-1]:
-                menu.stop_download(other)
-                assert updates[menu.stop_button]["visible"]
-            if len([one for one in said if "Downloading" in one]) == 3:
-                menu.stop_download(mine)
-        assert any(f"Downloading {name}: 0 of " in one for one in said)
-        assert f"The download of {name} was stopped." in said[-1]
-        assert not updates[menu.stop_button]["visible"]
-        assert menu.context.engine_of(sessions.get(mine)).info.name == "toy"
-        assert wait_until(lambda: not menu.context.models._lock.locked())
-        hub.faults = Faults()
-        *_, last = menu.load(mine, name)
-        assert "is ready" in str(last[menu.context.status])
-
-
 def test_a_download_ends_when_the_visitor_who_waits_for_it_closes_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,19 +117,6 @@ def test_every_model_names_its_licence_and_the_paper_s_tables_that_are_of_it() -
         printed = [cell.table for cell in paper_results() if PRINTED[cell.backbone] == name]
         assert entry.tables == tuple(dict.fromkeys(printed)), name
         assert entry.licence
-
-
-def test_a_model_that_cannot_be_loaded_is_an_error_message_and_the_menu_shows_the_one_before() -> None:
-    def load(name: str) -> ToyEngine:
-        raise BackboneError("There is no connection.", "Try again later.")
-
-    with serve_toy_page(load=load) as address:
-        visitor = HttpClient(address)
-        visitor.open()
-        answer = visitor.press("use-model", model_choice=NAME)
-        assert "There is no connection." in answer
-        assert '"value":"toy"' in answer
-        assert "Done in" in visitor.press("go"), "the first one stays"
 
 
 def named(name: str) -> ToyEngine:

@@ -2,19 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from rita_demo.process import environment
-from rita_demo.records import Run
 from rita_demo.ui.attack_defend import tab
-from rita_demo.ui.background.worked_example import WorkedExample
 from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run
 from tests.ui.http_client import serve_toy_page
 
 pytestmark = pytest.mark.slow
@@ -44,60 +39,6 @@ def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_t
         assert text in answer
 
 
-def test_a_fallback_to_the_cpu_is_said_where_the_page_opens_and_where_a_model_is_ready(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "card").mkdir()
-    monkeypatch.delenv("RITA_DEVICE", raising=False)
-    monkeypatch.setattr(environment, "GRAPHICS_CARDS", tmp_path)
-    visitor, said = HttpClient(address), "torch cannot use this machine&#x27;s graphics card"
-    assert f"Stored example. The model runs on the CPU, because {said}" in visitor.open()
-    assert said in visitor.press("use-model", model_choice="toy")
-    monkeypatch.undo()
-    assert said not in HttpClient(address).open()
-
-
-def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClient) -> None:
-    """Gradio's page would tell it to every component that is ever drawn, at 85 ms a touch."""
-    hidden = [d for d in http_client.config["dependencies"] if d["show_progress"] == "hidden"]
-    assert len(hidden) > 50
-    notified = {i for one in hidden for i in one["show_progress_on"] or one["outputs"]}
-    assert [http_client.components[i]["type"] for i in notified] == ["state"]
-
-
-def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_one(http_client: HttpClient) -> None:
-    """Otherwise Gradio's page repeats the first of several clicks, and an older answer may be drawn over a newer one."""
-    parts = http_client.components
-    about = {
-        one["id"]: {parts[i]["props"].get("elem_id") for i, _ in one["targets"] if i in parts}
-        for one in http_client.config["dependencies"]
-    }
-    clicks = [
-        one
-        for one in http_client.config["dependencies"]
-        if not one["queue"]
-        and any(parts.get(i, {}).get("type") == "html" and kind not in ("submit", "undo") for i, kind in one["targets"])
-    ]
-    selecting = [names for one in clicks if len(names := about[one["id"]]) > 1]
-    for names, name in zip(selecting, ("in-plan", "memory-shelf", "fig-large"), strict=True):
-        assert name in names, "one event of each room"
-    once = {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]}
-    assert {"save-run", "views-export"} <= once, "what saves a file answers the first of several clicks"
-    assert {name for name in once if not name.endswith(("export", "-zip"))} == {"save-run"}
-    (steps,) = (one for one in http_client.config["dependencies"] if about[one["id"]] == {"whatif-tuning_steps"})
-    assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice", "status", "signal"]
-
-
-def test_what_is_pressed_during_a_run_is_run_next_and_not_dropped(http_client: HttpClient) -> None:
-    assert [one["trigger_mode"] for one in http_client.events("go", "click") if one["queue"]] == ["always_last"]
-
-
-def test_no_menu_hides_any_of_its_choices(http_client: HttpClient) -> None:
-    menus = [one["props"] for one in http_client.components.values() if one["type"] == "dropdown"]
-    assert len(menus) > 20
-    assert [one["elem_id"] for one in menus if one["num_choices_shown"] < 1201] == []
-
-
 def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,20 +55,6 @@ def test_the_button_attacks_and_defends_with_the_selected_methods(
     assert "Done in" in answer
 
 
-def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpClient) -> None:
-    http_client.choose_room("inside")
-    answer = http_client.press("know", known_defence="mta")
-    assert "<tr class='mta'>" in answer
-    assert "The attacker knew MTA: MTA " in answer
-    assert '"success":false' in http_client.press("know", known_defence="nobody")
-    http_client.choose_room("story")
-    answer = http_client.press("story", "submit", {"what": "know"})
-    assert "the attacker knows the defence" in answer
-    assert "Done in" in answer
-    kinds = [http_client.press("samples", data={"sample": "cat"}, setting_attack=kind) for kind in ("adaptive", "fgsm")]
-    assert ['"pgd"' in kind for kind in kinds] == [True, False], "another picture is attacked as the one before"
-
-
 def test_a_run_of_a_picture_that_was_replaced_while_it_waited_is_dropped(http_client: HttpClient) -> None:
     http_client.press("samples", data={"sample": "coffee"})
     assert "Done in" in http_client.press("go")
@@ -135,12 +62,6 @@ def test_a_run_of_a_picture_that_was_replaced_while_it_waited_is_dropped(http_cl
     late = http_client.press("go", choice=http_client.choices - 1)  # with the form of the cup
     assert "Another picture was chosen meanwhile." in late
     assert "Done in" not in late
-
-
-def test_the_button_that_stops_a_download_answers_also_when_none_runs(http_client: HttpClient) -> None:
-    answer = http_client.press("stop-model")
-    assert "There is no download to stop." in answer
-    assert '"success":false' not in answer
 
 
 @pytest.mark.parametrize(
@@ -183,51 +104,7 @@ def test_forged_clicks_change_nothing_and_break_nothing(http_client: HttpClient)
     assert "Crop 3" in http_client.press("in-views", data={"view": 3})
 
 
-def test_forged_settings_and_names_of_a_what_if_change_nothing_and_the_next_one_works(http_client: HttpClient) -> None:
-    http_client.choose_room("inside")
-    for name in ("entropy_weight", "slots", "order", "tuning_steps"):
-        for value in ("abc", None, NAN, [1, 2], True, {"x": 1}):
-            answer = http_client.press(f"whatif-{name}", "input", **{f"whatif_{name}": value})
-            assert_harmless(answer, "instead of")
-    for menu in ("in-class", "whatif-truth"):
-        for name in ("<script>", ["crab"], None, 10**6, {"x": 1}):
-            answer = http_client.press(menu, "input", **{menu.replace("-", "_"): name})
-            assert_harmless(answer, "<script>", "class_costs")
-    for name in (1, 2):  # the menu is updated with the first
-        assert "class_costs" in http_client.press("in-class", "input", in_class=name)
-    assert "α 0.7 instead of 0.1: RITA" in http_client.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
-    assert "crops still fit" in http_client.press("whatif-back")
-
-
 def test_no_file_of_the_server_can_be_read(address: str) -> None:
     http = httpx.Client(base_url=address)
     for path in ("app.py", "/etc/passwd", "requirements.txt", "rita_demo/engine/engine.py"):
         assert http.get(f"gradio_api/file={path}").status_code in (403, 404)
-
-
-def test_without_a_suitable_sample_the_first_one_is_shown_and_a_failing_engine_gives_an_error_message() -> None:
-    class FailingEngine(ToyEngine):
-        def encode_classes(self, names, settings):
-            raise RuntimeError("boom")
-
-    example = WorkedExample(ToyEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
-    failing = WorkedExample(FailingEngine())
-    for one in (example, failing):
-        one.start()
-        assert one.wait(60)
-    assert example.session is not None
-    assert example.session.run_sample == "coffee"
-    assert failing.session is None
-    assert failing.sentence == "The worked example could not be computed."
-
-
-def test_the_toy_model_is_right_and_fooled_and_its_crops_decide_whether_the_defence_works(
-    example_run: Run, failed_run: Run
-) -> None:
-    for run, answers in (
-        (example_run, [0, 0, 1, 0]),
-        (failed_run, [0, 0, 1, 1]),
-        (completed_run(ToyEngine(), attack="noise"), [0, 0, 0, 0]),
-    ):
-        sides = (run.clean, run.attacked)
-        assert [side.verdicts[name].label for side in sides for name in ("clip", "rita")] == answers

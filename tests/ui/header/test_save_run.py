@@ -17,7 +17,6 @@ from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.worked_example import WorkedExample, reopened
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
-from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
 from tests.page_client import HttpClient
 from tests.pipeline.test_memory_file import with_changes
@@ -70,23 +69,6 @@ def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Ses
     earlier = now.held[page.history.born[now.held] < now.pictures - 1]
     assert len(earlier)
     assert page.history.has_thumbnail[earlier].all()
-
-
-def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None:
-    with pytest.raises(DemoError, match="no run to save"):
-        run_zip(Session(), ToyEngine(), {})
-    assert visitor.run is not None
-    visitor.attack_defend.source = bundle_read.read(run_zip(visitor, ToyEngine(), {})).picture
-    request = parse_request(form_values(visitor.run), visitor.attack_defend, 32, attack=True)
-    run = visitor.run
-    assert (request.names, request.settings, request.methods) == (run.class_prompts.names, run.settings, run.methods)
-    assert (request.label, request.target, request.picture.key) == (0, 1, run.clean.picture.key)
-
-
-def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
-    said = str(reopen(saved, ToyEngine(truth="cup", name="other")).warning)
-    assert "made with the model toy; this page uses other. Its memory belongs to that model" in said
-    assert "Ensemble, clean picture: motorbike in the file, cup here." in said
 
 
 def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:

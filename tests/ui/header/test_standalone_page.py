@@ -11,7 +11,7 @@ from markupsafe import Markup
 from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.pipeline.export import to_json
 from rita_demo.records import Run
-from rita_demo.ui.header.standalone_page import standalone, story_page
+from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.story.record import story_steps, story_value
 from rita_demo.ui.story.view import dump
 from tests.toy_model import ToyEngine
@@ -55,22 +55,7 @@ def test_the_saved_page_has_the_values_of_the_page_with_the_stored_steps_and_wit
         assert bool(values["steps"]) == bool(stored)
 
 
-def test_a_page_of_a_site_names_its_run_and_links_the_others(example_run: Run, crops: dict) -> None:
-    pictures = [("index.html", "data:,a", "A & B", True), ("b.html", "data:,b", "B", False)]
-    html = story_page(example_run, crops, (), None, Markup("<script src='story.js'></script>"), pictures=pictures)
-    assert "<a href='index.html' aria-current='page'>" in html
-    assert "A &amp; B</a><a href='b.html'>" in html
-    assert "<style>" not in html
-    assert "as JSON" not in html
-
-
 def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
     prompts = example_run.class_prompts
     evil = replace(prompts, names=("</script><script>alert(1)</script>", *prompts.names[1:]))
     assert "<script>alert(1)" not in standalone(replace(example_run, class_prompts=evil), crops)
-
-
-def test_a_defend_only_page_shows_no_attack(defend_only_run: Run, crops: dict) -> None:
-    html = standalone(defend_only_run, crops)
-    assert "Nothing was changed yet." in given(html)["value"]
-    assert "no attack. Nothing is computed here." in html

@@ -1,27 +1,18 @@
-"""A visitor's memory through time: what a picture leaves, where every view came from, what is taken out and brought back."""
-
-import csv
-import io
-from typing import Any
+"""A visitor's memory through time: what a picture leaves, what is undone, and which memories stay."""
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-from rita_demo import method
-from rita_demo.data.memory import MAX_MOMENTS, RESTARTED, MemoryTable
+from rita_demo.data.memory import MAX_MOMENTS, RESTARTED, MemoryTable, Moment
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine.conversion import to_numpy, to_torch
-from rita_demo.evaluation.stored_views import COLUMNS, stored_views_csv
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import panels
-from rita_demo.vlm.views.boxes import view_boxes
+from rita_demo.ui.session.session import MAX_MEMORIES, Memories
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, chosen
+from tests.ui.conftest import NAMES
 from tests.ui.memory_client import MemoryClient, states_equal
 
 
@@ -76,56 +67,6 @@ def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run,
     assert holds_the_latest_run_only(client, client.session.history.moments[-1].picture_key)
 
 
-def test_running_the_latest_picture_again_inserts_nothing_twice(client, example_run, coffee_file: str) -> None:
-    client.add(coffee_file)
-    added = [item for item in client.items if item.picture == "Upload"]
-    assert added
-    assert all((one.truth, one.attacked) == ("", False) and one.thumbnail is not None for one in added)
-    run_again(client, example_run)
-    run_again(client, example_run)
-    assert holds_the_latest_run_only(client, example_run.clean.picture.key)
-    assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.moments[-2:]) == 1
-
-
-def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_removed(client) -> None:
-    with pytest.raises(DemoError, match="No stored view"):
-        client.tab.on_remove(client.name)
-    before = client.session.history.state_at()
-    k = client.fullest
-    gone = client.session.history.row((k, 0))
-    chosen(client.tab, client.name, memory_k=k, slot=0)
-    assert panels.remove_button(client.session)["interactive"] is True
-    client.tab.on_remove(client.name)
-    wanted = method.remove(to_torch(before, torch.device("cpu")), k, 0)
-    assert states_equal(client.session.history.state_at(), to_numpy(wanted))
-    assert gone not in client.current.held
-    assert f"Removed view {before.view[k, 0]} of picture 1" in panels.happened(client.session)
-    assert panels.remove_button(client.session)["interactive"] is False
-    client.tab.on_undo(client.name)
-    assert states_equal(client.session.history.state_at(), before)
-    client.tab.on_clear(client.name)
-    chosen(client.tab, client.name, moment=1)
-    chosen(client.tab, client.name, memory_k=k, slot=0)
-    assert panels.remove_button(client.session)["interactive"] is False
-    with pytest.raises(DemoError):
-        client.tab.on_remove(client.name)
-
-
-def test_the_selected_view_stays_selected_across_snapshots(client, coffee_file: str) -> None:
-    k = client.fullest
-    last = int(client.session.history.state_at().count[k]) - 1
-    chosen(client.tab, client.name, memory_k=k, slot=last)
-    row = client.session.history.row((k, last))
-    client.add(coffee_file)
-    for at in range(1, len(client.session.history.moments)):
-        chosen(client.tab, client.name, moment=at)
-        place = client.session.selection.item
-        if client.session.history.place(row, at) is None:
-            return
-        assert place == client.session.history.place(row, at)
-        assert client.session.history.row(place, at) == row
-
-
 def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client) -> None:
     engine, picture = ToyEngine(), SAMPLES["coffee"].load()
     other = run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
@@ -174,72 +115,41 @@ def test_the_memory_of_another_defence_forgets_a_picture_that_is_run_again(engin
     assert history.undo().cache_before("new").others["tda"].pictures == 2
 
 
-OF_TABLE, PICTURES = ("cup", "crab", "cat"), 6
-SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=2, max_entropy=9.0, views_per_image=0)
+# --- which memories of a visitor stay when another one is used
 
 
-def rows_of(history: MemoryTable, moment: int = -1) -> list[dict[str, str]]:
-    memory = history.until(moment)
-    views = memory.views()
-    boxes = {view.id: memory.box[row] for row, view in views.items()}
-    data = stored_views_csv("mine", OF_TABLE, tuple(views.values()), boxes).decode()
-    assert data.splitlines()[0] == ",".join(COLUMNS)
-    return list(csv.DictReader(io.StringIO(data)))
+def memory(count: int, origin: str = "", moments: int = 2) -> MemoryTable:
+    """A memory that holds so many views, at its last moment alone."""
+    rows = [{"label": 0, "born": n, "view": n, "entropy": 0.1, "feature": np.ones(2, np.float32)} for n in range(count)]
+    first = [Moment(f"Moment {n}", 0, 3, np.arange(0)) for n in range(moments - 1)]
+    table = MemoryTable("key", ("cup", "cat"), feature=np.zeros((0, 2), np.float32), origin=origin)
+    return table.with_rows(rows).with_moments((*first, Moment("The last", count, 3, np.arange(count))))
 
 
-def held(rows: list[dict[str, str]]) -> set[tuple[str, str, str]]:
-    return {(row["stored_as"], row["picture"], row["view"]) for row in rows if not row["left_at"]}
+def places(memories: Memories, *wanted: MemoryTable) -> bool:
+    """Whether these are the memories, in this order."""
+    return [id(one) for one in memories.histories] == [id(one) for one in wanted]
 
 
-def held_at(history: MemoryTable, moment: int = -1) -> set[tuple[str, str, str]]:
-    return {(OF_TABLE[k], str(history.born[row]), str(history.view[row])) for k, _, row in history.held(moment)}
+def test_what_holds_views_stays_and_is_as_it_was_when_it_is_used_again() -> None:
+    mine, theirs, third = memory(2), memory(3, "a stream (x)"), memory(1)
+    found = Memories().changed(mine).another(theirs).another(third)
+    assert places(found, mine, theirs, third)
+    assert (found.in_use, found.current) == (2, third)
+    longer = theirs.emptied()
+    found = found.using(1).changed(longer).using(0)
+    assert places(found, mine, longer, third)
+    assert found.current is mine
+    assert places(found.using(1).another(mine), mine, longer, third, mine), "emptied, which Undo takes back"
 
 
-def add(engine: Any, history: MemoryTable, n: int, **changes: Any) -> MemoryTable:
-    """Picture ``n``; every other one is attacked."""
-    picture = Picture(np.random.default_rng(n).integers(0, 256, (112, 112, 3)).astype(np.uint8), f"key {n}")
-    settings = SETTINGS.replace(attack="noise" if n % 2 else "none", view_seed=n, **changes)
-    run = run_picture(engine, picture, OF_TABLE, settings, label=n % 3, cache=history.cache_before(picture.key))
-    return history.with_picture(f"photo {n}.png", picture.key, run, None)
-
-
-@pytest.fixture
-def history(engine: Any) -> MemoryTable:
-    found = MemoryTable()
-    for n in range(PICTURES):
-        found = add(engine, found, n)
-    return found
-
-
-def test_the_rows_hold_at_every_moment_what_the_memory_holds(history: MemoryTable) -> None:
-    for moment in range(len(history.moments)):
-        assert held(rows_of(history, moment)) == held_at(history, moment)
-
-
-def test_a_row_names_picture_box_and_the_view_that_left(history: MemoryTable) -> None:
-    rows = rows_of(history)
-    assert [int(row["id"]) for row in rows] == list(range(sum(len(entry.events) for entry in history.moments)))
-    for row in rows:
-        n = int(row["picture"])
-        assert (row["stream"], row["file"], row["true_class"]) == ("mine", f"photo {n}.png", OF_TABLE[n % 3])
-        assert (row["entered_at"], row["attacked"]) == (str(n), str(n % 2 == 1))
-        box = [float(row[edge]) for edge in ("left", "top", "right", "bottom")]
-        assert np.allclose(box, view_boxes(SETTINGS.replace(view_seed=n))[0][int(row["view"])])
-    replacing = [row for row in rows if row["replaced"]]
-    assert replacing, "something was evicted"
-    for row in replacing:
-        gone = rows[int(row["replaced"])]
-        assert (gone["file"], gone["stored_as"]) == (row["replaced_file"], row["stored_as"])
-        assert (gone["left_at"], gone["replaced_by"]) == (row["picture"], row["id"])
-        assert 0 < float(row["gain"]) == pytest.approx(float(gone["entropy"]) - float(row["entropy"]))
-    assert {row["replaced_by"] for row in rows} - {""} == {row["id"] for row in replacing}
-
-
-def test_a_view_that_is_taken_out_by_hand_left_for_no_other(history: MemoryTable, engine: Any) -> None:
-    k, slot, _ = history.held()[0]
-    after = history.with_state("Removed", engine.remove_cache_item(history.state_at(), k, slot), OF_TABLE)
-    (changed,) = [new for old, new in zip(rows_of(history), rows_of(after), strict=True) if old != new]
-    assert (changed["stored_as"], changed["left_at"], changed["replaced_by"]) == (OF_TABLE[k], str(PICTURES - 1), "")
-    emptied = after.emptied()
-    assert held(rows_of(emptied)) == set()
-    assert held(rows_of(emptied.undo().undo())) == held_at(history)
+def test_over_the_limit_the_oldest_leaves_but_never_the_first_or_the_one_in_use() -> None:
+    many = [memory(1) for _ in range(MAX_MEMORIES)]
+    found = Memories().changed(many[0])
+    for one in many[1:]:
+        found = found.another(one)
+    assert places(found, *many)
+    new = memory(2)
+    assert places(found.another(new), many[0], *many[2:], new)
+    assert places(found.using(1).another(new), *many[:2], *many[3:], new)
+    assert found.using(1).another(new).current is new

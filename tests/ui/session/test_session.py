@@ -1,7 +1,6 @@
-import numpy as np
 import pytest
 
-from rita_demo.ui.session.session import MemoryState, Session, array_bytes
+from rita_demo.ui.session.session import array_bytes
 from rita_demo.ui.session.store import SessionLost, Sessions
 from tests.ui.conftest import shown
 
@@ -61,23 +60,3 @@ def test_the_worked_example_is_not_in_the_memory_of_a_session(example_run) -> No
     assert visitor.size_bytes() == 0
     visitor.show(example_run)
     assert visitor.size_bytes() == array_bytes(example_run) > 1_000_000
-
-
-@pytest.mark.parametrize("name", ["empty_cache_result", "cache_result"])
-def test_measuring_a_session_survives_concurrent_deletion(name: str) -> None:
-    """The visitor leaves the memory's tab between two looks at the same field."""
-
-    class VanishingState(MemoryState):
-        asked = 0
-
-        def __getattribute__(self, field: str):
-            found = super().__getattribute__(field)
-            if field != name:
-                return found
-            type(self).asked += 1
-            return found if self.asked == 1 else None
-
-    visitor = Session(memory=VanishingState())
-    setattr(visitor.memory, name, (None, None, np.zeros(100, np.uint8))[-2 if name == "empty_cache_result" else 0 :])
-    VanishingState.asked = 0
-    assert visitor.size_bytes() == 100

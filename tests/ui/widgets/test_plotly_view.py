@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from rita_demo.figures import class_costs
-from rita_demo.figures.figure import PLOTLY_JS, Figure
+from rita_demo.figures.figure import PLOTLY_JS
 from rita_demo.ui.inside.crop_columns import CropColumns
 from rita_demo.ui.widgets.data_uri import magnified_perturbation, sprite_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int, selected_points
@@ -31,17 +31,6 @@ def test_a_selection_keeps_valid_points_once_and_in_order():
 
 
 # --- what is served
-
-
-def test_a_figure_is_sent_as_json_and_never_read_back():
-    view = PlotlyView(None)
-    assert view.postprocess(None) is None
-    drawn = Figure()
-    drawn.add_bar(y=[1, float("nan")])
-    assert json.loads(view.postprocess(drawn))["data"] == [{"type": "bar", "y": [1, None]}]
-    assert drawn.data[0].y[0] == 1
-    assert json.loads(view.postprocess({"data": [], "layout": {}})) == {"data": [], "layout": {}}
-    assert view.preprocess("<script>") is None
 
 
 def test_the_page_config_is_json_serialisable():
