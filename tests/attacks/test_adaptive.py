@@ -64,6 +64,33 @@ def test_there_is_another_restart_only_while_the_picture_stands_before_the_judge
     assert len(progress) == restarts * STEPS
 
 
+def test_the_second_restart_is_aimed_at_the_runner_up_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    aims: list[Tensor | None] = []
+    goal_of = _Attacker.goal
+
+    def goal(self: _Attacker, number: int, runner_up: Tensor | None) -> object:
+        aims.append(runner_up)
+        return goal_of(self, number, runner_up)
+
+    monkeypatch.setattr(_Attacker, "goal", goal)
+
+    def judge(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
+        """Class 3 is next on average, class 1 and class 2 in single draws."""
+        return torch.tensor([[[9.0, *((4.0, 0.0) if seeds[0] % 2 else (0.0, 4.0)), 3.0]]])
+
+    attacked(Recorder(20.0), judge, **{"adaptive.restarts": 3})
+    assert aims[0] is None
+    seen = [judge(PICTURE, [seed])[0, 0] for seed in _judge_seeds()]
+    runner_up = int(torch.stack(seen).mean(0)[1:].argmax()) + 1
+    assert [aim.tolist() for aim in aims[1:] if aim is not None] == [[runner_up]] * 2
+
+
+def _judge_seeds() -> list[int]:
+    judge = Recorder(0.0)
+    attacked(Recorder(0.0), judge, **{"adaptive.restarts": 1})
+    return judge.seeds
+
+
 def test_restarts_raise_the_margin_then_that_of_the_runner_up_then_dlr() -> None:
     answer = torch.tensor([[9.0, 1.0, 5.0, 4.0], [2.0, 3.0, 1.0, 7.0]])
     label, aim = torch.tensor([0, 0]), torch.tensor([3, 3])

@@ -176,6 +176,36 @@ def test_an_event_that_fails_costs_itself_alone(page: Page) -> None:
     expect(page.locator("#whatif-differs")).to_contain_text("γ 0.5 instead")
 
 
+def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
+    weight, differs = page.locator("#method-fields [name=cache_weight]"), page.locator("#differs")
+    open_story(page)
+    open_settings(page)
+    page.get_by_role("radio", name="as in the paper").check()
+    expect(differs).to_contain_text("settings differ")
+    page.get_by_role("button", name="Settings of the methods").click()  # leads to the drawer of Inside
+    of_memory = page.locator("#method-fields summary", has_text="The memory")
+    of_memory.click()
+    before = weight.input_value()
+    weight.fill("99")
+    weight.press("Tab")
+    expect(page.get_by_role("alert")).to_contain_text("cache_weight is a number from 0 to 10; got '99'.")
+    expect(weight).to_have_value(before)
+    of_memory.click()  # it is drawn anew
+    weight.fill("1.5")
+    weight.press("Tab")
+    page.locator("#method-fields [name=slots]").fill("4")
+    page.locator("#method-settings [data-press]").click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    for now in ("now 1.5", "now 4"):  # what was edited right before the press, too
+        expect(page.locator("#whatif-differs")).to_contain_text(now)
+    open_story(page)
+    expect(differs).to_contain_text("1.5 instead of")
+    page.get_by_role("radio", name="recommended").check()
+    expect(differs).to_have_text("")
+    open_lab(page, "Inside")
+    expect(weight).to_have_value(before)
+
+
 def test_a_run_that_ends_while_the_visitor_changes_rooms_is_in_every_room_and_a_reload_shows_the_same(
     page: Page,
 ) -> None:
@@ -211,15 +241,22 @@ def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
     expect(page.locator("#truth input")).to_have_value("grid")
 
 
-def test_no_room_is_wider_than_a_phone(page: Page) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    for name in ("Story", "Inside", "Arena", "Memory", "Figures"):
+@pytest.mark.parametrize(
+    ("width", "height", "story", "inside"),
+    [(390, 844, 9_000, 6_500), pytest.param(1440, 900, 6_000, 3_500, marks=pytest.mark.nightly)],
+)
+def test_story_and_inside_are_short_and_no_room_is_wider_than_the_window(
+    page: Page, width: int, height: int, story: int, inside: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    for name, most in {"Story": story, "Inside": inside, "Arena": 99_999, "Memory": 99_999, "Figures": 99_999}.items():
         if name == "Story":
             open_story(page)
         else:
             assert open_lab(page, name).is_visible(), "a tab hides behind a menu"
         page.wait_for_timeout(1_500)  # its figures are drawn when it is first seen
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate("document.documentElement.scrollHeight") <= most, name
     page.set_viewport_size({"width": 1440, "height": 900})
 
 

@@ -19,6 +19,7 @@ from tests.e2e.conftest import (
     wait_for_steps,
     wait_until_painted,
 )
+from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -187,6 +188,36 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     expect(handle).to_have_attribute("aria-valuenow", pressed)
     open_lab(story, "Inside")
     expect(story.locator("#in-crop")).to_contain_text(f"Crop {pressed}")
+
+
+@pytest.mark.parametrize("page", ["?sample=motorcycle&adaptive.steps=4&adaptive.restarts=1"], indirect=True)
+def test_the_attacker_who_knows_is_asked_for_in_the_figure_stopped_asked_again_and_left(page: Page) -> None:
+    wait_for_steps(page)
+    know, halt, threat = (page.locator(f".story {query}") for query in (".know", ".halt", ".claim .threat"))
+    headline, square = page.locator(".story .headline").inner_text(), story_shown(page, "attacked")
+    expect(halt).to_be_hidden()
+    know.click()
+    expect(halt).to_be_visible()
+    expect(know).to_be_disabled()
+    expect(page.locator(".story .progress-note")).not_to_have_text("")
+    places: set[str] = set()  # of the crops, which cross while the attack is computed
+    where = "[...document.querySelectorAll('.story .crossing .dot')].map((dot) => dot.style.transform).join()"
+    assert wait_until(lambda: places.add(page.evaluate(where)) or len(places - {""}) > 1, 120)
+    expect(halt).to_be_visible()
+    halt.click()
+    expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost")
+    expect(halt).to_be_hidden()
+    expect(page.locator(".story .crossing")).to_have_count(0)
+    expect(page.locator(".story .headline")).to_have_text(headline, use_inner_text=True)
+    assert wait_until(lambda: np.array_equal(story_shown(page, "attacked"), square)), "the picture of before"
+    expect(know).to_be_enabled()
+    know.click()
+    expect(threat).to_contain_text("the attacker knows the defence. n = 1.")
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(know).to_be_hidden()
+    page.get_by_role("button", name="Back to the attack before").click()
+    expect(threat).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
+    expect(know).to_be_visible()
 
 
 def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tapped(story: Page) -> None:

@@ -1,5 +1,6 @@
 """A run killed at any moment, or on a full disk, resumes and ends with the numbers of an uninterrupted run."""
 
+import json
 import os
 import shutil
 import signal
@@ -137,3 +138,33 @@ def test_a_full_disk_loses_no_row_and_the_same_command_resumes(command_line, run
             stops += 1
         assert stops >= 3
         assert rows_of(out) == rows_of(whole)
+
+
+def test_a_picture_swapped_under_its_name_and_changed_descriptions_are_measured_anew(
+    command_line, rows_of, data_root, tmp_path
+) -> None:
+    root, out = Path(shutil.copytree(data_root, tmp_path / "data")), tmp_path / "runs"
+    words = tmp_path / "words.json"
+    words.write_text(json.dumps({name: ["a thing"] for name in ("cat", "dog", "cup")}))
+    more = ["--methods", "clip,rita", "--protocols", "off,stream", "--attack", "none", "--set", f"descriptions={words}"]
+    line = command_line(out, *more)
+    line[line.index("--data-root") + 1] = str(root)
+    assert cli.main(line) == 0
+    before = rows_of(out)
+    pictures = root / "caltech-101" / "101_ObjectCategories"
+    size = (pictures / "cup" / "2.png").stat().st_size
+    swapped = (pictures / "cup" / "1.png").read_bytes()
+    (pictures / "cup" / "2.png").write_bytes(swapped[:size] + bytes(max(0, size - len(swapped))))  # the same size
+    assert cli.main(line) == 0
+    after = rows_of(out)
+    again = {name for name, rows in after.items() for row in rows if row not in before.get(name, [])}
+    assert {name.split("_")[1] for name in again} == {"clip", "rita"}
+    assert len(after) == len(before) + 1, "a stream of other pictures is another one"
+    for name in before:
+        changed = [row["picture"] for row, old in zip(after[name], before[name], strict=True) if row != old]
+        assert [name.rpartition("Categories/")[2] for name in changed] == ([] if "_stream_" in name else ["cup/2.png"])
+    words.write_text(json.dumps({name: ["another thing"] for name in ("cat", "dog", "cup")}))
+    assert cli.main(line) == 0
+    last = rows_of(out)
+    assert {name: last[name] for name in after} == after
+    assert {tuple(name.split("_")[1:4:2]) for name in last.keys() - after} == {("rita", "off"), ("rita", "stream")}

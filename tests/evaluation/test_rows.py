@@ -1,13 +1,17 @@
 """``rows.sqlite``: two writers, a kill at any moment, a copy, a full disk, files of before."""
 
 import json
+import os
 import resource
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +139,38 @@ def test_a_journal_that_a_kill_left_is_rolled_back_by_a_reader(tmp_path: Path) -
         db.execute("ROLLBACK")
     assert len(read(killed)) == 3
     assert contents(killed) == expected(3)
+
+
+@contextmanager
+def powerless() -> Iterator[None]:
+    """Nobody's rights: root may write everywhere."""
+    if user := os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_folder_that_cannot_be_written_is_read_and_refused_to_a_writer() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "runs"
+        write(out, 4)
+        for path, mode in ((Path(place), 0o755), (out, 0o555), (out / FILE, 0o444)):
+            path.chmod(mode)
+        with powerless():
+            assert list(read(out).picture) == [f"cat/{n}.png" for n in range(4)]
+            assert len(measurements(out)) == 1
+            with Rows(out) as rows:
+                assert len(rows.stored(rows.measurement(key(), FACTS))) == 4, "nothing is missing: nothing is written"
+                with pytest.raises(DataError, match=r"^The results cannot be written: .*readonly.*--out"):
+                    rows.write([row(1, 4)])
+            with pytest.raises(DataError, match="folder for the results cannot be used: Permission denied"):
+                Rows(out / "below")
+        assert len(read(out)) == 4
+        out.chmod(0o755)
 
 
 def test_a_full_disk_is_a_sentence_and_loses_no_row(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What the Lab shows when it is opened is what this project measures: a part of each is measured again."""
 
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -25,6 +26,9 @@ from rita_demo.evaluation.page import streams as page_streams
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.streams import StreamRun, stream_runs
+from rita_demo.pipeline import arena_file
+from rita_demo.pipeline.arena import arena_steps
+from rita_demo.records import Verdict
 from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
 from tools.story import lab
@@ -86,6 +90,24 @@ def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(streams, 
             assert abs(row["margin"] - stored["margin"]) < 0.05
     boxes = [[event[:3] for row in one.rows()[:3] for event in row["entered"]] for one in (now, streams["textures"])]
     assert boxes[0] == boxes[1]
+
+
+def test_a_part_of_the_stored_arena_is_answered_alike_now(engine: Engine) -> None:
+    stored = arena_file.stored()
+    names, columns = ("clip", "ensemble", "rita"), ("none", "pgd")
+    tower = stored.towers[engine.info.name]
+    with closing(arena_steps([engine], replace(stored.run), names)) as steps:
+        for at in steps:
+            now = at.table.towers[engine.info.name].cells
+            if all((name, column) in now for name in names for column in columns):
+                break
+    for at in ((name, column) for name in names for column in columns):
+        one, other = now[at], tower.cells[at]
+        assert isinstance(other, Verdict)
+        assert (one.label == other.label, abs(one.margin - other.margin) < 0.05) == (True, True), at
+    assert len(stored.towers) == 2
+    columns = {column for one in stored.towers.values() for _, column in one.cells}
+    assert columns >= {"transfer", "autoattack", "adaptive"}
 
 
 def test_a_stored_example_is_found_by_its_name_and_nothing_else_is(tmp_path: Path) -> None:

@@ -1,6 +1,11 @@
 """``judge``: a verdict that follows from the rows, and what may go wrong with somebody's own defence."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -120,6 +125,25 @@ def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tm
     assert (written["limit"], written["seeds"], written["settings"]["views"]) == (4, [0], 4)
     assert cli.main(["judge", *words]) == 0
     assert f"{len(load_runs(*tmp_path.glob('judged/rows/*')))} rows were found" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_killed_and_called_again_it_ends_with_the_same_files(judged, data, tiny_model_dir, tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
+    given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "limit": 4}
+    given |= {"quick": True, "backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}
+    code = f"from rita_demo import judge\njudge({f'{tmp_path}/mine.py:Mine'!r}, report=lambda s: print(s, flush=True), **{given!r})"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()) as process:
+        assert process.stdout is not None
+        for _ in range(5):  # in the middle of the first attacker
+            assert process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "killed/judge.json").exists()
+    time.sleep(0.1)
+    again = judged(CLIP, out=tmp_path / "killed")
+    assert again == judged(CLIP, out=tmp_path / "whole")
+    texts = [(tmp_path / name / "judge.json").read_bytes() for name in ("killed", "whole")]
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.nightly

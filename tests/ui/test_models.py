@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from safetensors.torch import save
 
@@ -17,8 +18,12 @@ from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
 from rita_demo.settings.models import BACKBONES
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.framework.context import ModelPool
+from rita_demo.ui.framework.context import AppContext, ModelPool, RunShown, Signal
+from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.page import build
+from rita_demo.ui.session.store import Sessions
 from rita_demo.vlm.hub_download import PROGRESS
 from tests.live_server import wait_until
 from tests.page_client import HttpClient
@@ -91,6 +96,45 @@ def test_an_unexpected_error_is_logged_under_the_number_that_visitors_see(caplog
 
 NAME = "ViT-B-32-quickgelu:openai"
 FILE = "timm/vit_base_patch32_clip_224.openai/open_clip_model.safetensors"
+
+
+def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the real loading of a small model under a real name, from a slow stand-in of the hub."""
+    name, content = NAME, save(random_model(shrink(monkeypatch, "ViT-B-32-quickgelu"), seed=0).state_dict())
+    sessions = Sessions()
+    with gr.Blocks():
+        context = AppContext(
+            models=ModelPool(ToyEngine(), lambda asked: Engine(asked, "cpu")),
+            sessions=sessions,
+            panels=PanelRegistry(),
+            error_banner=ErrorBanner(),
+            status=gr.HTML(),
+            signal=Signal(),
+            run_shown=RunShown(),
+            visitor=gr.State(""),
+        )
+        menu = ModelMenu(context)
+    mine, other = sessions.open(), sessions.open()
+    with only_hub(FILE, content, tmp_path, monkeypatch) as hub:
+        hub.faults = Faults(bytes_per_second=len(content) / 20)
+        said: list[str] = []
+        for updates in menu.load(mine, name):
+            said.append(str(updates.get(menu.context.status, "")))
+            if "Downloading" in said[-1]:
+                menu.stop_download(other)
+                assert updates[menu.stop_button]["visible"]
+            if len([one for one in said if "Downloading" in one]) == 3:
+                menu.stop_download(mine)
+        assert any(f"Downloading {name}: 0 of " in one for one in said)
+        assert f"The download of {name} was stopped." in said[-1]
+        assert not updates[menu.stop_button]["visible"]
+        assert menu.context.engine_of(sessions.get(mine)).info.name == "toy"
+        assert wait_until(lambda: not menu.context.models._lock.locked())
+        hub.faults = Faults()
+        *_, last = menu.load(mine, name)
+        assert "is ready" in str(last[menu.context.status])
 
 
 def test_a_download_ends_when_the_visitor_who_waits_for_it_closes_the_page(

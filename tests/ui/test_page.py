@@ -39,6 +39,29 @@ def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_t
         assert text in answer
 
 
+def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_one(http_client: HttpClient) -> None:
+    """Otherwise Gradio's page repeats the first of several clicks, and an older answer may be drawn over a newer one."""
+    parts = http_client.components
+    about = {
+        one["id"]: {parts[i]["props"].get("elem_id") for i, _ in one["targets"] if i in parts}
+        for one in http_client.config["dependencies"]
+    }
+    clicks = [
+        one
+        for one in http_client.config["dependencies"]
+        if not one["queue"]
+        and any(parts.get(i, {}).get("type") == "html" and kind not in ("submit", "undo") for i, kind in one["targets"])
+    ]
+    selecting = [names for one in clicks if len(names := about[one["id"]]) > 1]
+    for names, name in zip(selecting, ("in-plan", "memory-shelf", "fig-large"), strict=True):
+        assert name in names, "one event of each room"
+    once = {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]}
+    assert {"save-run", "views-export"} <= once, "what saves a file answers the first of several clicks"
+    assert {name for name in once if not name.endswith(("export", "-zip"))} == {"save-run"}
+    (steps,) = (one for one in http_client.config["dependencies"] if about[one["id"]] == {"whatif-tuning_steps"})
+    assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice", "status", "signal"]
+
+
 def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

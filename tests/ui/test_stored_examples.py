@@ -23,6 +23,7 @@ from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.memory import panels
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
 from tests.ui.conftest import build_tabs, chosen, form_shown, saved_file
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
@@ -136,6 +137,44 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: A
 
 
 # --- Figures and Arena
+
+
+def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(memory: Any) -> None:
+    tab, name, session = memory
+    stored, own = evaluation_page.shipped_streams(), session.history
+
+    def menu() -> tuple[list[tuple[str, str]], str]:
+        drawn = panels.menu(session)
+        return drawn["choices"], drawn["value"]
+
+    choices, value = menu()
+    assert choices[0] == (f"My memory: {wording.view_count(len(own.current.held))}", "0")
+    assert [one for _, one in choices[1:]] == [one.name for one in stored]
+    assert all(text.endswith(", stored") for text, _ in choices[1:])
+    assert value == stored[0].name, "until another is chosen"
+    for one in (*stored, stored[0]):
+        updates = tab.pick_memory(name, one.name)
+        assert menu()[1] == one.name == session.stream.recording.name
+        assert {tab.accuracy, tab.shelf} <= updates.keys(), "its memory and its accuracy together"
+        assert session.history is own, "shown, not used"
+        tab.context.panels.open(session, "memory")
+        assert menu()[1] == one.name, "it stays when the room is opened again"
+    tab.pick_memory(name, stored[1].name)
+    last(tab.decide_own(name))
+    theirs = session.history
+    assert menu()[0][1][0].startswith(f"From a stream ({stored[1].title}), ")
+    for place, history in (("0", own), ("1", theirs), ("0", own)):
+        tab.pick_memory(name, place)
+        assert (session.history, menu()[1]) == (history, place)
+    tab.context.panels.open(session, "memory")
+    assert session.stream.recording is None, "chosen once, their own stays"
+    for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
+        with pytest.raises(DemoError, match=r"no stored|No memory is chosen"):
+            tab.pick_memory(name, bad)
+    _, other = visitor(tab, "memory")
+    assert len(panels.menu(other)["choices"]) == 1 + len(stored), "nobody sees another's"
+
+
 def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(figures: Any) -> None:
     tab, name, session = figures
     assert session.figures.placed_cloud.cloud.title.startswith("36 drawn textures")

@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import gradio as gr
 import pytest
+from gradio.context import LocalContext
 
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
@@ -38,6 +39,20 @@ def test_known_errors_show_their_message_others_a_general_one_and_no_update_chan
 
     for updates in ([], [{}]):  # Gradio refuses an empty update
         assert list(idle(updates)) == [{panel: gr.skip()}]
+
+
+@pytest.mark.parametrize(
+    ("seen", "sent"), [("7", "<!--7-->"), ("", gr.skip()), ("--><b>", gr.skip()), ("9" * 30, gr.skip())]
+)
+def test_a_message_is_taken_away_only_by_an_event_that_was_asked_for_under_it(seen: str, sent: object) -> None:
+    with gr.Blocks():
+        panel = notice.ErrorBanner()
+    request = gr.Request(headers={notice.SEEN_HEADER: seen}, query_params={})
+    token = LocalContext.request.set(request)
+    try:
+        assert notice.handle_errors(panel)(lambda: {panel: "", "status": "done"})() == {panel: sent, "status": "done"}
+    finally:
+        LocalContext.request.reset(token)
 
 
 @pytest.fixture

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import gradio as gr
@@ -9,9 +12,10 @@ import pytest
 
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
-from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.ui.memory import answers, panels
 from rita_demo.ui.memory.tab import MemoryTab
+from rita_demo.ui.session.session import StreamState
 from rita_demo.ui.session.store import SessionLost
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.toy_model import ToyEngine
@@ -126,6 +130,32 @@ def test_two_sessions_may_write_the_same_run_and_a_closed_page_ends_its_own(clie
     client.tab.context.sessions._sessions.pop(client.name)
     with pytest.raises(SessionLost):
         list(job)
+    assert not client.view.running
+
+
+class RacingState(StreamState):
+    """Two visitors see at the same time that no stream runs; one of them starts."""
+
+    barrier = threading.Barrier(2, timeout=1)
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name == "running" and found is False:
+            with suppress(threading.BrokenBarrierError):
+                type(self).barrier.wait()
+        return found
+
+
+def test_two_concurrent_presses_start_one_stream(client: StreamClient) -> None:
+    jobs = [client.tab.streaming.on_start(client.form_values(pictures=3)) for _ in range(2)]
+    client.session.stream = RacingState()
+    with ThreadPoolExecutor(2) as pool:
+        pressed = [pool.submit(next, job) for job in jobs]
+    (error,) = filter(None, (one.exception() for one in pressed))
+    assert isinstance(error, SettingError)
+    assert "A stream of yours is running" in str(error)
+    for job in jobs:
+        job.close()
     assert not client.view.running
 
 
