@@ -228,7 +228,7 @@ def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path)
     for path in package.rglob("*.py"):
         words = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(ast.parse(path.read_text()))}
         found |= {path.relative_to(package).as_posix()} if loaders & words else set()
-    own = {"attacks/registry.py", "defences/registry.py", "scripting/own.py"}
+    own = {"attacks/registry.py", "defences/registry.py", "settings/registry.py", "scripting/own.py"}
     assert found == own, "nothing of the page or of a saved file loads code"
     file = tmp_path / "mine.py"
     file.write_text("raise SystemExit('it was run')")
