@@ -176,6 +176,7 @@ def test_an_event_that_fails_costs_itself_alone(page: Page) -> None:
     expect(page.locator("#whatif-differs")).to_contain_text("γ 0.5 instead")
 
 
+@pytest.mark.nightly  # the preset of the paper takes half a minute
 def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
     weight, differs = page.locator("#method-fields [name=cache_weight]"), page.locator("#differs")
     open_story(page)
