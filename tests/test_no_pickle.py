@@ -2,6 +2,8 @@
 
 import ast
 
+import pytest
+
 from tests.live_server import ROOT
 
 FILES = [ROOT / "app.py", *(path for name in ("rita_demo", "tools") for path in sorted((ROOT / name).rglob("*.py")))]
@@ -34,6 +36,7 @@ def unsafe_calls(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_our_code_never_unpickles_or_executes_file_content() -> None:
     assert {str(p): found for p in FILES if (found := unsafe_calls(p.read_text()))} == {}
 

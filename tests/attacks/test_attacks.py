@@ -192,6 +192,7 @@ def a_picture_gets_the_same_attack_alone_and_in_a_batch(name: str) -> None:
             assert (trace.fooled, trace.target) == (alone.fooled, alone.target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kept", "name"), CASES)
 def test_an_attack_keeps_its_promise(kept: Callable[[str], None], name: str) -> None:
     kept(name)

@@ -183,6 +183,7 @@ HUNGRY: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HUNGRY)
 def test_what_takes_more_memory_to_decode_has_a_smaller_limit(kind: str) -> None:
     with pytest.raises(PictureError, match="at most 32 million pixels"):

@@ -141,6 +141,7 @@ def test_an_interrupted_download_resumes_where_it_stopped(
     assert load_split("dtd", tmp_path, "train")
 
 
+@pytest.mark.slow
 def test_cancelling_keeps_the_partial_file_and_releases_the_lock(dtd: Server, tmp_path: Path) -> None:
     dtd.cut, dtd.silent = 1024, 1.0
     first = download_steps(dtd.dataset("dtd", "dtd.tar.gz"), tmp_path)

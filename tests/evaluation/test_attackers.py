@@ -22,6 +22,7 @@ MASKED = Defence(
 """
 
 
+@pytest.mark.slow
 def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run_evaluate, rows_of, tmp_path) -> None:
     more = ("--attack", "adaptive:rita", "--protocols", "off,stream", "--set", "attack_views=3", "--limit", "4")
     out = run_evaluate(tmp_path / "runs", *more, "--set", "adaptive.steps=2", "--set", "adaptive.restarts=1")

@@ -38,6 +38,7 @@ def exported(engine: Engine, path: Path, seed: int, **changes: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_streams_begin_with_the_exported_memory_and_are_measurements_of_their_own(
     engine: Engine, command_line, rows_of, tmp_path: Path, capsys
 ) -> None:
@@ -113,6 +114,7 @@ def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(engi
 QUICK = RECOMMENDED.replace(views=4, tuning_steps=0, prompts=1, attack="fgsm", square="model")
 
 
+@pytest.mark.slow
 def test_a_stream_of_tda_that_was_cut_off_goes_on_with_its_memory(run_evaluate, command_line, rows_of, tmp_path):
     more = ["--methods", "clip,tda", "--attack", "none,fgsm", "--protocols", "reset,stream", "--set", "tda.alpha=30"]
     whole = run_evaluate(tmp_path / "whole", *more)

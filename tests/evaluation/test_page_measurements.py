@@ -22,6 +22,7 @@ from tests.evaluation.conftest import headers, places
 from tests.evaluation.frames import overview
 
 
+@pytest.mark.slow
 def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> None:
     few = ["--methods", "rita", "--limit", "6"]
     sweep = ["--sweep", "cache_weight=0,2", "--sweep", "entropy_weight=0.01,0.1"]
@@ -129,6 +130,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
     assert sorted(orders[0]) == sorted(orders[2])
 
 
+@pytest.mark.slow
 def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run_evaluate, rows_of, tmp_path) -> None:
     more = ("--attack", "adaptive:rita", "--protocols", "off,stream", "--set", "attack_views=3", "--limit", "4")
     out = run_evaluate(tmp_path / "runs", *more, "--set", "adaptive.steps=2", "--set", "adaptive.restarts=1")

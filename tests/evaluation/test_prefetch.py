@@ -71,6 +71,7 @@ def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attac
         assert np.array_equal(one.loss, alone.loss)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attack", "expected", "more"),
     [

@@ -84,6 +84,7 @@ def openai_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return make
 
 
+@pytest.mark.slow
 def test_it_prints_the_commands_goes_on_after_ctrl_c_and_compares_what_is_measured(
     openai_words: Callable[..., list[str]],
     tmp_path: Path,

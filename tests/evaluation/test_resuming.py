@@ -45,6 +45,7 @@ def test_killed_with_9_and_started_again_equals_uninterrupted(full_run, command_
     assert rows_of(out) == rows_of(full_run)
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_picture_loses_nothing(full_run, command_line, rows_of, tmp_path, monkeypatch) -> None:
     out, write = tmp_path / "runs", Rows.write
     for writes in (0, 1, 2, 3, 5):
@@ -140,6 +141,7 @@ def test_a_full_disk_loses_no_row_and_the_same_command_resumes(command_line, run
         assert rows_of(out) == rows_of(whole)
 
 
+@pytest.mark.slow
 def test_a_picture_swapped_under_its_name_and_changed_descriptions_are_measured_anew(
     command_line, rows_of, data_root, tmp_path
 ) -> None:

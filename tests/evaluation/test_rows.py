@@ -110,6 +110,7 @@ def test_two_processes_that_lack_the_same_rows_write_each_once(tmp_path: Path) -
     assert len(measurements(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_copied_the_rows_are_those_of_whole_transactions(tmp_path: Path) -> None:
     for number, milliseconds in enumerate((5, 15, 40, 90)):
         out = tmp_path / str(number)

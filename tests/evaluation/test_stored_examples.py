@@ -76,6 +76,7 @@ def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attac
     assert replaced or dataset == "caltech101"  # 40 pictures among 100 names fill no class
 
 
+@pytest.mark.slow
 def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(streams, engine, tmp_path) -> None:
     with closing(evaluate_steps(lab.stream_request("textures", None, tmp_path / "now"), engine)) as steps:
         list(islice(steps, 4))
@@ -92,6 +93,7 @@ def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(streams, 
     assert boxes[0] == boxes[1]
 
 
+@pytest.mark.slow
 def test_a_part_of_the_stored_arena_is_answered_alike_now(engine: Engine) -> None:
     stored = arena_file.stored()
     names, columns = ("clip", "ensemble", "rita"), ("none", "pgd")

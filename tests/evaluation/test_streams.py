@@ -110,6 +110,7 @@ def test_exactly_the_share_that_was_asked_for_is_attacked(count: int, share: int
     assert [turned.attacked(seed, share) for seed in range(20)] == drawn
 
 
+@pytest.mark.slow
 def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
     methods = ("clip", "rita", "rita_memory")
     wish = request_(tmp_path / "one", "adaptive", methods=methods, limit=6)
@@ -234,6 +235,7 @@ def test_the_memory_and_who_left_for_whom_equal_a_replay(which: str, request: py
         assert exits
 
 
+@pytest.mark.slow
 def test_terminal_runs_are_found_and_a_damaged_run_hides_no_other(command_line, tmp_path: Path) -> None:
     more = ("--protocols", "off,reset,stream", "--attack", "none,pgd", "--seeds", "0,1")
     assert cli.main(command_line(tmp_path / "terminal", *more, "--limit", "4")) == 0

@@ -125,6 +125,7 @@ MADE = (
 )
 
 
+@pytest.mark.slow
 def test_settings_that_act_in_an_attack_alone_are_part_of_its_column_and_tear_no_row_apart(
     run_evaluate, tmp_path, capsys
 ) -> None:

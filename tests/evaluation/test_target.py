@@ -49,6 +49,7 @@ def test_every_picture_is_attacked_towards_the_class_and_those_of_the_class_are_
     assert again.probability[-1, 1] > again.probability[0, 1]
 
 
+@pytest.mark.slow
 def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: Path) -> None:
     out = tmp_path / "runs"
     for target in (["--target", "next"], ["--target", "cup"], []):

@@ -69,6 +69,7 @@ def test_all_broken_pictures_are_named_at_once_before_a_model_is_loaded(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(root, tmp_path, tiny_model_dir, capsys):
     break_pictures(root)
     (root / "mine/notes.txt").write_text("no picture")

@@ -55,6 +55,7 @@ def results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> set[tuple[str
     return {(row["dataset"], row["method"], row["n"]) for row in rows}
 
 
+@pytest.mark.slow
 def test_a_folder_per_class_is_a_dataset(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.delitem(datasets.DATASETS, "mushrooms", raising=False)  # who has followed the page has the row
     draw_classes(tmp_path / "data/mushrooms")
@@ -62,6 +63,7 @@ def test_a_folder_per_class_is_a_dataset(tmp_path, capsys, monkeypatch) -> None:
     assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}
 
 
+@pytest.mark.slow
 def test_a_row_is_a_dataset(tmp_path, capsys, monkeypatch) -> None:
     row = mushrooms()
     monkeypatch.setitem(datasets.DATASETS, row.name, row)

@@ -123,6 +123,7 @@ def test_every_setting_is_tested_here_or_listed_as_tested_elsewhere() -> None:
         assert set(SETTINGS[name].choices) <= set(values), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", COMBINATIONS + ROWS, ids=named)
 def test_stream_decisions_equal_the_oracle(row: tuple[str, dict[str, Any]]) -> None:
     # settings that do not concern the cache act from the first picture on: three pictures are enough
@@ -135,6 +136,7 @@ def test_float32_decisions_equal_the_float64_oracle(row: tuple[str, dict[str, An
     compare_stream(row, dtype=torch.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", COMBINATIONS, ids=named)
 def test_decisions_with_fewer_prompts_equal_the_oracle(row: tuple[str, dict[str, Any]]) -> None:
     compare_stream(row, padded=True, pictures=3)

@@ -191,6 +191,7 @@ def test_a_zip_bomb_with_a_false_size_is_never_decompressed(bundle_bytes, tmp_pa
     assert int(grew) * 1024 < MAX_GROWTH
 
 
+@pytest.mark.slow
 def test_damaged_bytes_give_a_run_or_an_error_message(bundle_bytes: bytes) -> None:
     rng = np.random.default_rng(0)
     start = struct.unpack("<L", bundle_bytes[-6:-2])[0]

@@ -32,6 +32,7 @@ def stored() -> Run:
     return example.stored()[1]
 
 
+@pytest.mark.slow
 def test_the_stored_example_is_the_run_that_the_rule_chooses(engine: Engine, stored: Run) -> None:
     key, live = run_to_end(example.choose_steps(engine))
     assert example.stored()[0] == key

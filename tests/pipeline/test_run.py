@@ -37,6 +37,7 @@ def example_run(engine: Engine, coffee: Picture) -> Run:
     return run_picture(engine, coffee, NAMES, QUICK, label=0)
 
 
+@pytest.mark.slow
 def test_both_sides_use_one_cache_and_a_picture_updates_it_once(engine, coffee, example_run) -> None:
     assert example_run.clean.trace.cache.pictures == example_run.attacked.trace.cache.pictures == 0
     assert (example_run.cache_before.pictures, example_run.cache_after.pictures) == (0, 1)
@@ -178,6 +179,7 @@ def test_an_abandoned_attack_releases_the_engine(engine: Engine, coffee: Picture
     assert ThreadPoolExecutor(1).submit(run_to_end, other).result(60).attack is not None
 
 
+@pytest.mark.slow
 def test_concurrent_runs_use_their_own_vocabulary(engine: Engine, coffee: Picture) -> None:
     wanted = [("cup", "cat"), ("crab", "dog", "face"), ("rocket", "cup", "chair", "tree")]
     with ThreadPoolExecutor(3) as threads:

@@ -71,6 +71,7 @@ def test_checks_are_read_as_they_are_written(checks, tmp_path, monkeypatch) -> N
     assert story.stored() == checks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("jpeg_75",), pytest.param(tuple(story.CHANGES), marks=pytest.mark.nightly)])
 def test_the_stored_checks_are_those_of_the_stored_example(names: tuple[str, ...], monkeypatch) -> None:
     found, (_, run) = story.stored(), example.stored()

@@ -77,6 +77,7 @@ def test_problems_solved_together_have_the_records_of_single_ones(monkeypatch, e
     assert together[0].converged == (tolerance == 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_prompt_update_needs_no_number(backbone: Backbone, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
     """Neither with a first forward pass of its own, nor with the one that is kept."""

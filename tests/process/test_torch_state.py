@@ -115,6 +115,7 @@ def test_every_tensor_that_is_made_names_its_device_and_its_dtype() -> None:
     assert not found
 
 
+@pytest.mark.slow
 def test_nothing_of_the_whole_process_is_set() -> None:
     """Another thread would compute with it. On a GPU the products of the engine are (``gpu.py``): torch has no such
     state of a thread."""

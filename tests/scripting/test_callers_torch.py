@@ -138,6 +138,7 @@ def quick(context: str, door: str) -> bool:
 BOTH = [pytest.param(*both, marks=() if quick(*both) else pytest.mark.slow) for both in product(CONTEXTS, DOORS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("context", "door"), BOTH)
 def test_a_call_in_any_state_of_torch_gives_the_numbers_of_a_plain_call_and_so_does_every_later_one(
     context: str, door: str, doors: dict[str, Door], plain: dict[str, Any]

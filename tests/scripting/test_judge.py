@@ -69,6 +69,7 @@ def model_of(result: dict[str, Any]) -> dict[str, Any]:
     return model
 
 
+@pytest.mark.slow
 def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(judged, tmp_path) -> None:
     steps: list[str] = []
     result = judged(CLIP, report=steps.append)
@@ -95,6 +96,7 @@ def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(judged,
     assert any("100 %" in one for one in steps)
 
 
+@pytest.mark.slow
 def test_pictures_without_an_answer_are_counted_and_left_out(judged) -> None:
     with pytest.warns(UserWarning, match=r"no answer to 1 of 4 pictures .*mine.py, line 5: ValueError"):
         model = model_of(judged(FAILS))
@@ -103,6 +105,7 @@ def test_pictures_without_an_answer_are_counted_and_left_out(judged) -> None:
     assert "and 1 without an answer are left out" in model["said"]
 
 
+@pytest.mark.slow
 def test_a_defence_without_a_gradient_is_attacked_by_queries(judged) -> None:
     with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
         model = model_of(judged(CONSTANT))
@@ -113,6 +116,7 @@ def test_a_defence_without_a_gradient_is_attacked_by_queries(judged) -> None:
     assert model["masking"] == "Signs of masking: not checked."
 
 
+@pytest.mark.slow
 def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tmp_path: Path, capsys) -> None:
     (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
     words = [f"{tmp_path}/mine.py:Mine", "--quick", "--dataset", "toys", "--split", "all", "--data-root", str(data)]
@@ -157,6 +161,7 @@ def test_a_whole_judgement_looks_for_signs_of_masking(judged) -> None:
     assert "quick" not in result["verdict"]
 
 
+@pytest.mark.slow
 def test_the_verdict_is_the_rule_word_for_word() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -45,6 +45,7 @@ def exported(engine: Engine, page: MemoryTable, tmp_path_factory: pytest.TempPat
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", [FIRST, SECOND])
 def test_a_run_from_a_file_is_what_the_page_decides(picture, engine, page, exported) -> None:
     """Also of a picture that is in the memory: it is decided without its own views."""

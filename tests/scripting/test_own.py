@@ -222,6 +222,7 @@ def test_a_fault_of_an_own_attack_leaves_the_memory_of_a_stream_as_it_was(engine
     assert sum(cache.count) == sum(len(row["entered"]) for row in found) > 0
 
 
+@pytest.mark.slow
 def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path) -> None:
     loaders, package = {"load_plugin", "add_plugin", "add_object"}, Path(rita_demo.__file__).parent
     found = set()

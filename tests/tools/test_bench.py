@@ -72,6 +72,7 @@ def squares(count: int) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir: Path, settings: Settings) -> None:
     """Both decide from the reference's features.

@@ -61,6 +61,7 @@ def downloaded(weights: dict[str, Tensor], tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_converted_model_has_the_features_of_the_original(weights, downloaded, tmp_path, capsys) -> None:
     assert convert_clip.main([str(downloaded), str(tmp_path / "tiny")]) == 0
     assert f"--backbone local-dir:{tmp_path / 'tiny'}" in capsys.readouterr().out

@@ -116,6 +116,7 @@ def test_the_table_of_the_memory_is_that_of_stored_views(memory: Any) -> None:
     assert saved().picture.max() <= 2
 
 
+@pytest.mark.slow
 def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: Any, monkeypatch: Any) -> None:
     tab, name, session = memory
     stream, engine = evaluation_page.shipped_streams()[0], tab.context.models.default
@@ -139,6 +140,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(memory: A
 # --- Figures and Arena
 
 
+@pytest.mark.slow
 def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(memory: Any) -> None:
     tab, name, session = memory
     stored, own = evaluation_page.shipped_streams(), session.history
@@ -175,6 +177,7 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(memory: Any) -
     assert len(panels.menu(other)["choices"]) == 1 + len(stored), "nobody sees another's"
 
 
+@pytest.mark.slow
 def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(figures: Any) -> None:
     tab, name, session = figures
     assert session.figures.placed_cloud.cloud.title.startswith("36 drawn textures")

@@ -23,6 +23,7 @@ def backbone(tiny_model_dir: Path) -> Backbone:
     return load(f"local-dir:{tiny_model_dir}", device="cpu", precision="float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["ViT-B-32-quickgelu", "RN50-quickgelu", "EVA02-B-16", "ViT-B-32"])
 def test_features_equal_open_clip(architecture: str) -> None:
     config = with_few_layers(architecture)
@@ -85,6 +86,7 @@ def with_random_batch_norms(tower: nn.Module) -> nn.Module:
     return tower.eval().requires_grad_(False)
 
 
+@pytest.mark.slow
 def test_folding_does_not_change_resnet_features() -> None:
     torch.manual_seed(0)
     config = open_clip.get_model_config("RN50")
@@ -139,6 +141,7 @@ def answer_and_slope(model: Backbone, pixels: Tensor) -> tuple[Tensor, Tensor]:
     return features.detach(), torch.autograd.grad(features[:, :3].sum(), pixels)[0]
 
 
+@pytest.mark.slow
 def test_with_the_tokens_first_a_transformer_gives_the_same_answers() -> None:
     model = untrained("ViT-S-32-alt", "cpu", "float32")
     turned = copy.deepcopy(model)

@@ -28,6 +28,7 @@ def left_behind(tmp_path: Path) -> list[str]:
     return [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.stat().st_size > 1000]
 
 
+@pytest.mark.slow
 def test_a_connection_that_breaks_is_resumed_where_it_broke(hub) -> None:
     hub.faults = Faults(cut=400_000)
     assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT

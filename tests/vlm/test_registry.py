@@ -37,6 +37,7 @@ def tiny_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "rita-tiny"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "said"),
     [

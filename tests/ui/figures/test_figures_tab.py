@@ -95,6 +95,7 @@ def client(tab: FiguresTab, run: Run) -> Visitor:
 
 
 # --- the cloud
+@pytest.mark.slow
 def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_rooms(client: Visitor) -> None:
     tab, large = client.tab, client.parts["large"]
     updates = client.collect(TEXTURES, 2, "pgd", 4, 16, NAMED)
@@ -184,6 +185,7 @@ def compare_any(client: Visitor, folder: str) -> tuple[Any, Any]:
     raise AssertionError("no two of them differ")
 
 
+@pytest.mark.slow
 def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_had_it(client: Visitor) -> None:
     out = client.tab.folders.runs / "alone"
     asked = {"split": "val", "limit": 8, "engine": ENGINE, "protocols": "off", "out": out, "settings": {"views": 8}}

@@ -53,6 +53,7 @@ def reopen(data: bytes, engine: ToyEngine) -> WorkedExample:
     return again
 
 
+@pytest.mark.slow
 def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Session, saved: bytes) -> None:
     ready, page = reopen(saved, ToyEngine(spread=0.2)), Session()
     ready.show(page)

@@ -42,6 +42,7 @@ def test_the_page_tells_the_story_has_the_answers_and_loads_nothing(example_run:
     assert len(html) < 1_500_000, "no library is inside"
 
 
+@pytest.mark.slow
 def test_the_saved_page_has_the_values_of_the_page_with_the_stored_steps_and_without(
     example_run: Run, crops: dict
 ) -> None:

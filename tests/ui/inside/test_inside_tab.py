@@ -80,6 +80,7 @@ def test_a_what_if_is_undone_and_redone_with_one_button_also_at_another_step(tab
         assert shown.settings == what_if.settings_of(session)
 
 
+@pytest.mark.slow
 def test_concurrent_setting_changes_all_apply(tab, visitor, session) -> None:
     moved = {"cache_weight": 1.0, "transported_mass": 0.8, "max_entropy": 0.6}
     for _ in range(10):
